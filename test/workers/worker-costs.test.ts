@@ -1,6 +1,6 @@
 /** What workers cost, counted by hand against what is accounted: prices, phases, restarts, clocks that jump. */
 import { evictDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, vi } from "vitest";
 import { openDatabase } from "../../src/db/database.ts";
@@ -72,6 +72,35 @@ describe("what workers cost", () => {
         versions: [{ version: 1, workerSeconds: 4_680, cost }],
       },
     ]);
+  });
+
+  test("is reported by endpoint or version, as JSON and as a table", async ({ expect, fleet }) => {
+    const { host, endpoint, workerId } = await placedWorker(fleet, "{ perHour: 7.2 }");
+    passTime(10_000);
+    host.set(workerId, "ready");
+    await host.sync();
+    const time = new Date(Date.now() - 10_000).toISOString();
+    passTime(20_000);
+    await hoursOf(endpoint.id);
+    const version = {
+      endpointId: endpoint.id,
+      version: 1,
+      workerSeconds: 30,
+      startingSeconds: 10,
+      cost: 0.03,
+    };
+    const byVersion = await fleet.api.call("GET", "/v1/costs?grouping=version");
+    expect(byVersion.body).toEqual([{ time, endpointName: expect.any(String), ...version }]);
+    const byEndpoint = await fleet.api.call("GET", `/v1/costs?endpointId=${endpoint.id}`);
+    expect(byEndpoint.body).toMatchObject([{ time, startingSeconds: 10, idleSeconds: 20, cost: 0.03 }]);
+    const table = await exports.default.fetch("http://edge/v1/costs.csv?grouping=version", {
+      headers: { Authorization: `Bearer ${fleet.api.key}` },
+    });
+    expect(table.headers.get("Content-Type")).toBe("text/csv; charset=utf-8");
+    const [columns, row, ...more] = (await table.text()).split("\r\n");
+    expect(columns).toBe("time,endpointId,endpointName,version,workerSeconds,startingSeconds,cost");
+    expect(row).toMatch(new RegExp(`^${time},${endpoint.id},test-[^,]*,1,30,10,0\\.03$`));
+    expect(more).toEqual([""]);
   });
 
   test("does not count twice where the clock goes back, and never falls", async ({ expect, fleet }) => {

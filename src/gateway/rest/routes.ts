@@ -7,6 +7,7 @@ import { mount, type Api, type Route } from "../route.ts";
 import { billingRoutes } from "./billing.ts";
 import { budgetRoutes } from "./budgets.ts";
 import { withAccess, type RestApi } from "./context.ts";
+import { costRoutes } from "./costs.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { hostRoutes } from "./hosts.ts";
 import { podRoutes } from "./pods.ts";
@@ -23,7 +24,7 @@ const ROUTES: readonly (readonly [tag: string, routes: readonly Route<RestApi>[]
   ["Hosts", hostRoutes],
   ["Pods", podRoutes],
   ["Billing", billingRoutes],
-  ["Budgets", budgetRoutes],
+  ["Costs", [...costRoutes, ...budgetRoutes]],
 ];
 
 /** For the OpenAPI document. */
