@@ -162,6 +162,7 @@ export const QUEUE_REASONS = [
   "worker_starting",
   "worker_crash_looping",
   "low_priority_waiting",
+  "waiting_for_share",
 ] as const;
 /** Why a job is still queued. */
 export type QueueReason = (typeof QUEUE_REASONS)[number];

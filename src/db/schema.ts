@@ -15,6 +15,7 @@ import {
 } from "drizzle-orm/sqlite-core";
 import { AUTH_REQUEST_STATUSES, ENVIRONMENT_STATES } from "../contract/flash/flash-names.ts";
 import { CLUSTER_TYPES } from "../contract/pod.ts";
+import { SHARE_PRIORITIES, SHARE_WEIGHT_DEFAULT } from "../contract/endpoint.ts";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { FULL_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
 import type { GpuTime, VersionTime } from "../domain/metrics/worker-usage.ts";
@@ -150,6 +151,9 @@ export const endpoint = sqliteTable(
     minCudaVersion: text("min_cuda_version"),
     executionTimeoutMs: integer("execution_timeout_ms").notNull(),
     queueDepthMax: integer("queue_depth_max").notNull().default(QUEUE_DEPTH_MAX),
+    /** How much capacity it is entitled to beside others of its account, and what comes before that. */
+    shareWeight: integer("share_weight").notNull().default(SHARE_WEIGHT_DEFAULT),
+    sharePriority: text("share_priority", { enum: SHARE_PRIORITIES }).notNull().default("NORMAL"),
     flashBootType: text("flash_boot_type", { enum: ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] }),
     compliance: strings("compliance").notNull(),
     /** Grows when running workers must be replaced. */

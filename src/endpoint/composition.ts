@@ -51,6 +51,7 @@ export type EndpointEnv = {
 /** Calls of the object to Fleet. */
 export type FleetCalls = {
   readonly setDesiredWorkers: FleetPort["setDesiredWorkers"];
+  readonly stateCapacity: FleetPort["stateCapacity"];
   /** Fetches the report of Fleet and takes it over. */
   readonly updateReport: () => Promise<void>;
 };
@@ -227,6 +228,9 @@ function scalingHooks(
     },
     send: () => {
       if (scaling.isUnsent) context.waitUntil(scaling.send(fleet.setDesiredWorkers));
+      const now = Date.now();
+      const { statements } = scaling;
+      if (statements.isDue(now)) context.waitUntil(statements.send(fleet.stateCapacity, now));
     },
     nextAt: (now) => scaling.nextAt(now),
   };

@@ -35,6 +35,10 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     super(context, env);
     this.#endpoint = openEndpoint(context, env, {
       setDesiredWorkers: (desired) => this.#fleet(desired.config).setDesiredWorkers(desired),
+      stateCapacity: async (statement) => {
+        const { config } = this.#endpoint.facts;
+        if (config) await this.#fleet(config).stateCapacity(statement);
+      },
       updateReport: () => this.#updateReport(),
     });
     void context.blockConcurrencyWhile(() => this.#wake());

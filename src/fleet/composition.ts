@@ -13,6 +13,7 @@ import { PodWorkers } from "./pods/pod-workers.ts";
 import { Pods } from "./pods/pods.ts";
 import { Preemptor } from "./pods/preemptor.ts";
 import { PromisedPlaces } from "./pods/promised-places.ts";
+import { CapacitySharing } from "./placement/capacity-sharing.ts";
 import { Placer } from "./placement/placer.ts";
 import { Standbys } from "./placement/standbys.ts";
 import { UsageStore, WorkerUsage } from "./worker-usage.ts";
@@ -53,7 +54,8 @@ export function fleetParts(database: ObjectDatabase, { clusterRange, gpuPrices =
   const podWorkers = new PodWorkers(base);
   const preemptor = new Preemptor({ ...base, podWorkers });
   const podPlacer = new PodPlacer({ ...base, podWorkers, preemptor });
-  const placer = new Placer({ ...base, podPlacer, preemptor });
+  const sharing = new CapacitySharing(base);
+  const placer = new Placer({ ...base, podPlacer, preemptor, sharing });
   const pods = new Pods({ ...base, podWorkers, podPlacer });
-  return { ...base, podPlacer, placer, pods };
+  return { ...base, podPlacer, sharing, placer, pods };
 }

@@ -7,7 +7,13 @@ import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { WakeUpChannels } from "../durable/waiters.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
-import type { DesiredWorkersUpdate, EndpointPort, FleetPort, MovedRow } from "../durable/ports.ts";
+import type {
+  CapacityStatement,
+  DesiredWorkersUpdate,
+  EndpointPort,
+  FleetPort,
+  MovedRow,
+} from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import type { Budget } from "../domain/costs/budget.ts";
 import type { PodConfig } from "../contract/pod.ts";
@@ -147,6 +153,11 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
       this.#store.addUnsent(update.config.endpointId);
       this.#parts.placer.review(update.config.endpointId);
     });
+  }
+
+  /** While capacity is short, an endpoint states what it needs and which of its workers are free. */
+  async stateCapacity(statement: CapacityStatement): Promise<void> {
+    await this.#commit.run(() => this.#parts.sharing.state(statement));
   }
 
   /** The present report for an endpoint whose agent names an unknown worker. */
@@ -353,6 +364,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     this.#alarm.armBy(this.#parts.budgets.nextAt);
     const { nextExpiryAt } = this.#parts.standbys;
     if (nextExpiryAt !== null) this.#alarm.armBy(nextExpiryAt);
+    const { reviewAt } = this.#parts.sharing;
+    if (reviewAt !== null) this.#alarm.armBy(reviewAt);
     if (this.#parts.placer.hasStaleFailures) this.#alarm.armBy(now + PLACEMENT_FAILURE_CACHE_MS);
   }
 

@@ -85,6 +85,8 @@ export class FleetStore {
   readonly unsent = new Set<string>();
   /** Workers on standby that are not being removed. */
   readonly standbys = new Map<string, WorkerRecord>();
+  /** Workers that are being removed: what they take is free soon. */
+  readonly retired = new Map<string, WorkerRecord>();
   readonly #byEndpoint = new Map<string, Map<string, WorkerRecord>>();
   readonly #byHost = new Map<string, Map<string, WorkerRecord>>();
   readonly #database: ObjectDatabase;
@@ -169,6 +171,7 @@ export class FleetStore {
     const worker = this.workers.get(workerId);
     this.workers.delete(workerId);
     this.standbys.delete(workerId);
+    this.retired.delete(workerId);
     if (worker) {
       const { endpointId, hostId } = worker;
       removeFrom(this.#byEndpoint, endpointId, workerId);
@@ -244,9 +247,16 @@ export class FleetStore {
     this.workers.set(worker.workerId, worker);
     if (worker.standbyAt !== null && worker.retiredIn === null) this.standbys.set(worker.workerId, worker);
     else this.standbys.delete(worker.workerId);
+    if (worker.retiredIn === null) this.retired.delete(worker.workerId);
+    else this.retired.set(worker.workerId, worker);
     addTo(this.#byEndpoint, worker.endpointId, worker);
     addTo(this.#byHost, worker.hostId, worker);
   }
+}
+
+/** It runs, and is not being removed. */
+export function isActive({ retiredIn, standbyAt }: WorkerRecord): boolean {
+  return retiredIn === null && standbyAt === null;
 }
 
 /** What these workers take of their host. */

@@ -462,12 +462,8 @@ const OWN: readonly Mutant[] = [
   mutant("OP7", "JSON.stringify(assignmentOutlineSchema.parse(assignment)),", "JSON.stringify(assignment),"),
 
   // Pods that give way
-  mutant("N8", "return a.bidPerGpu - b.bidPerGpu ||", "return b.bidPerGpu - a.bidPerGpu ||"),
-  mutant(
-    "N9",
-    "a.bidPerGpu - b.bidPerGpu || b.since - a.since ||",
-    "a.bidPerGpu - b.bidPerGpu || a.since - b.since ||",
-  ),
+  mutant("N8", "return a.cost - b.cost || a.age", "return b.cost - a.cost || a.age"),
+  mutant("N9", "age: -pod.changedAt", "age: pod.changedAt"),
 
   // What an agent has left when it starts again
   mutant("LC1", "entry.needsUpload = hasOutput;", "entry.needsUpload = false;"),

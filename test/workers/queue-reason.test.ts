@@ -97,6 +97,17 @@ const situations: Record<
       },
     ],
   ],
+  waiting_for_share: [
+    [
+      "a worker of another endpoint has the only GPU, and a job",
+      async (fleet) => {
+        const other = await fleet.endpoint();
+        await other.save('name: "other"');
+        await occupy(fleet, other, [["ready"]], ["AMPERE_16"]);
+        return waiting(await fleet.endpoint());
+      },
+    ],
+  ],
   budget_reached: [
     [
       "the budget of its endpoint is spent",

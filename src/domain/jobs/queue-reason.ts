@@ -32,8 +32,20 @@ export type FleetReport = {
   readonly shortage: PlacementFailure | null;
   /** Present while the next worker of a newer version has no place. */
   readonly rollShortage?: RolloutObstacle;
+  /** Present while endpoints of the account want more capacity than there is. */
+  readonly contention?: Contention;
   /** Present while a budget is reached, or about to be. */
   readonly budget?: BudgetNotice;
+};
+
+/** What an endpoint must know of the others while capacity is short. */
+export type Contention = {
+  /** What an endpoint states of its workers belongs to one contention; a loss of memory of Fleet begins another one. */
+  readonly number: number;
+  /** Epochs of workers that give way to others if they have no job. */
+  readonly whenFree: readonly string[];
+  /** Epochs of workers that get no more jobs, and give way after those they have. */
+  readonly afterJobs: readonly string[];
 };
 
 /** A budget of the endpoint, or of its account, that is no longer within its limit. */

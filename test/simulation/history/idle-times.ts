@@ -1,4 +1,7 @@
-/** A worker without jobs stays for the idle timeout of its endpoint, and no longer where no more are needed. */
+/**
+ * A worker without jobs stays for the idle timeout of its endpoint unless another endpoint lacks workers, and no longer
+ * where no more are needed.
+ */
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
@@ -35,6 +38,9 @@ const END_WORKERS: readonly Fault[] = [
   "powerLost",
   "workerDies",
 ];
+/** So long after an endpoint lacked workers, those of another one may still leave for it. */
+const GIVES_WAY_MS = 5_000;
+const DESIRED = "SELECT endpoint_id, desired FROM desired_workers";
 const OPEN_JOBS = "SELECT seq FROM job WHERE state IN ('running', 'queued') LIMIT 1";
 
 export class IdleTimes {
@@ -45,6 +51,8 @@ export class IdleTimes {
   /** Since when each worker has had no job, and each endpoint no change, ms of the history. */
   readonly #freeSince = new Map<string, number>();
   readonly #quietSince = new Map<string, number>();
+  /** When an endpoint was last seen to lack workers. */
+  readonly #shortAt = new Map<string, number>();
   #seen = new Map<string, Seen>();
   #lives = 0;
   #livesSince = 0;
@@ -75,6 +83,7 @@ export class IdleTimes {
     const workers = this.#parts.workers();
     const before = this.#seen;
     this.#seen = new Map();
+    this.#noteShort(workers);
     for (const account of accounts)
       for (const endpointId of account.endpointIds) {
         const own = workers.filter((row) => row.endpoint_id === endpointId);
@@ -93,9 +102,31 @@ export class IdleTimes {
     if (stays !== (before?.stays ?? false)) this.#quietSince.set(`${endpointId}#0`, world.elapsedMs);
     const leaves = before?.isReady === true && !stays;
     if (!leaves || !this.#isTimeExact || drainedHostIds.has(hostId) || moves !== null) return;
+    if (this.#isOtherShort(endpointId)) return;
     const idleMs = world.elapsedMs - (this.#freeSince.get(workerId) ?? 0) + LOOK_MS;
     if (idleMs < this.#idleMs - EARLY_MS)
       violate(`${workerId} leaves after ${idleMs} ms without a job, of ${this.#idleMs}`);
+  }
+
+  #noteShort(workers: readonly WorkerRow[]): void {
+    const { world, edge } = this.#parts;
+    for (const { storage } of edge.fleets.objects.values())
+      for (const row of storage.select(DESIRED)) {
+        const endpointId = String(row["endpoint_id"]);
+        const own = workers.filter((one) => one.endpoint_id === endpointId && isStaying(one));
+        if (own.length < Number(row["desired"])) this.#shortAt.set(endpointId, world.elapsedMs);
+      }
+  }
+
+  /** Of the same account, or of none: what a fleet has belongs to one. */
+  #isOtherShort(endpointId: string): boolean {
+    const own = this.#parts.accounts.find((account) => account.owns(endpointId));
+    return [...this.#shortAt].some(
+      ([id, at]) =>
+        id !== endpointId &&
+        this.#parts.world.elapsedMs - at < GIVES_WAY_MS &&
+        (own?.owns(id) ?? true) === true,
+    );
   }
 
   #checkSpare(endpointId: string, count: number): void {

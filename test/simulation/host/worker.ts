@@ -1,4 +1,5 @@
 /** The program in a container: takes jobs of its agent as workers of this kind of service do, and misbehaves as told. */
+import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
 import type { World } from "../world/world.ts";
 import type { Container, Containers } from "./containers.ts";
 import { PIECE_BYTES } from "./printed-output.ts";
@@ -66,7 +67,7 @@ const FLOOD_LINE_LENGTH = 15_000;
 export type WorkerProgram = {
   readonly world: World;
   readonly containers: Containers;
-  readonly faults: () => WorkerFaults;
+  readonly faults: (spec: WorkerSpec) => WorkerFaults;
   /** Jobs that it has at once. */
   readonly jobsPerWorker: number;
   readonly observer: WorkerObserver;
@@ -100,7 +101,7 @@ class SimulatedWorker {
   async #take(): Promise<void> {
     const { world, faults } = this.#program;
     while (this.#container.isRunning) {
-      const isStalled = world.random.chance(faults().stalls);
+      const isStalled = world.random.chance(faults(this.#container.spec).stalls);
       const reading = isStalled
         ? { readMs: world.random.whole(100, STALL_MAX_MS), isReadWhole: world.random.chance(0.5) }
         : { readMs: 0 };
@@ -120,7 +121,9 @@ class SimulatedWorker {
     const { world, faults, observer, containers } = this.#program;
     const { workerId } = this.#container.spec;
     const { random } = world;
-    const { handlerMs, streaming, large, fails, dies, hangs, repeats, forgets, floods } = faults();
+    const { handlerMs, streaming, large, fails, dies, hangs, repeats, forgets, floods } = faults(
+      this.#container.spec,
+    );
     world.note(this.#container.machine, `begins ${jobId}`);
     containers.noticed();
     const mark = random.whole(0, 1e9);
