@@ -46,7 +46,7 @@ const OWN: readonly Mutant[] = [
   mutant("S7", "Math.min(lease.expiresAt, lease.timeoutAt, ", "Math.min(lease.expiresAt, "),
   mutant("S8", "for (const lease of this.#parts.claims.running.values()) this.#holdLease(lease, now);", ""),
   mutant("S9", "if (slots.length > 0) yield { ...offer, slots, answer: send };", ""),
-  mutant("S37", "if (offer.jobs.length > 0) answer(offer.jobs);", ""),
+  mutant("S41", "if (offer.jobs.length > 0) answer(offer.jobs);", ""),
   mutant("S10", "this.#parts.handlers.markStopPending(hostId);", ""),
   mutant("S11", "outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);", ""),
   mutant("S12", "outputs.slice(received + 1 - from); // C3", "outputs; // C3"),
@@ -523,6 +523,11 @@ const OWN: readonly Mutant[] = [
     await this.#commit.run(() => {
       this.#registry.removeLost(Date.now());`,
   ),
+
+  // Endpoints that share GPUs
+  mutant("GW1", "return this.#isUnsent && !this.#isSending && now >= this.#dueAt;", "return false;"),
+  mutant("GW2", "new Set(workersIn(contention?.whenFree ?? NONE, reported))", "new Set<string>()"),
+  mutant("GW3", "if (statement.number !== this.#number) return;", "return;"),
 ];
 
 export const PLANTED: readonly Mutant[] = [...MUTANTS.filter(({ id }) => OF_MUTANTS.has(id)), ...OWN];

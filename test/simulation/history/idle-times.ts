@@ -53,6 +53,8 @@ export class IdleTimes {
   readonly #quietSince = new Map<string, number>();
   /** When an endpoint was last seen to lack workers. */
   readonly #shortAt = new Map<string, number>();
+  /** The name of the object that has the endpoint. */
+  readonly #fleetOf = new Map<string, string>();
   #seen = new Map<string, Seen>();
   #lives = 0;
   #livesSince = 0;
@@ -83,7 +85,7 @@ export class IdleTimes {
     const workers = this.#parts.workers();
     const before = this.#seen;
     this.#seen = new Map();
-    this.#noteShort(workers);
+    this.#noteShort(workers, before);
     for (const account of accounts)
       for (const endpointId of account.endpointIds) {
         const own = workers.filter((row) => row.endpoint_id === endpointId);
@@ -108,24 +110,27 @@ export class IdleTimes {
       violate(`${workerId} leaves after ${idleMs} ms without a job, of ${this.#idleMs}`);
   }
 
-  #noteShort(workers: readonly WorkerRow[]): void {
+  /** One that has got a worker since the look before had lacked it. */
+  #noteShort(workers: readonly WorkerRow[], before: ReadonlyMap<string, Seen>): void {
     const { world, edge } = this.#parts;
-    for (const { storage } of edge.fleets.objects.values())
+    for (const [fleet, { storage }] of edge.fleets.objects)
       for (const row of storage.select(DESIRED)) {
         const endpointId = String(row["endpoint_id"]);
         const own = workers.filter((one) => one.endpoint_id === endpointId && isStaying(one));
-        if (own.length < Number(row["desired"])) this.#shortAt.set(endpointId, world.elapsedMs);
+        this.#fleetOf.set(endpointId, fleet);
+        const hasGot = own.some(({ worker_id: workerId }) => before.get(workerId)?.stays !== true);
+        if (hasGot || own.length < Number(row["desired"])) this.#shortAt.set(endpointId, world.elapsedMs);
       }
   }
 
-  /** Of the same account, or of none: what a fleet has belongs to one. */
+  /** Of the same account. */
   #isOtherShort(endpointId: string): boolean {
-    const own = this.#parts.accounts.find((account) => account.owns(endpointId));
+    const fleet = this.#fleetOf.get(endpointId);
     return [...this.#shortAt].some(
       ([id, at]) =>
         id !== endpointId &&
-        this.#parts.world.elapsedMs - at < GIVES_WAY_MS &&
-        (own?.owns(id) ?? true) === true,
+        this.#fleetOf.get(id) === fleet &&
+        this.#parts.world.elapsedMs - at < GIVES_WAY_MS,
     );
   }
 
