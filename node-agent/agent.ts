@@ -85,7 +85,9 @@ export class Agent {
   private constructor(options: AgentOptions) {
     this.#options = options;
     this.#timing = { ...TIMING, ...options.timing };
-    this.#journal = new Journal(options.stateDir);
+    this.#journal = new Journal(options.stateDir, (error) =>
+      options.log.error("journal_failed", { reason: String(error) }),
+    );
     this.#ledger = new AttemptLedger(this.#journal, options.log);
     this.#inventory = new InventoryWatch(options.inventory, options.readInventory);
     this.#telemetry = new TelemetryWatch({

@@ -94,7 +94,7 @@ class AccountFleet {
     for (const endpointId of parts.placer.takeChangedEndpoints()) parts.store.addUnsent(endpointId);
     parts.revisions.takeChanged();
     for (const endpointId of parts.store.unsent) {
-      JSON.stringify([reportedWorkers(parts.store, endpointId), parts.placer.placementStatus(endpointId)]);
+      JSON.stringify([reportedWorkers(parts, endpointId), parts.placer.placementStatus(endpointId)]);
       parts.store.removeUnsent(endpointId);
     }
   }

@@ -16,13 +16,17 @@ const SCRIPT = join(import.meta.dirname, "script/index.ts");
 /** So many messages that come in on a WebSocket are billed as one request. */
 const MESSAGES_PER_REQUEST = 20;
 
+const OBJECTS = ["endpoint", "fleet"] as const;
+
 type ObjectMeters = {
   /** By method; `fetch` opens a WebSocket, `webSocketMessage` is a message that came in on one. */
   readonly calls: Readonly<Record<string, number>>;
   readonly awakeMs: number;
-  readonly rowsRead: number;
-  readonly rowsWritten: number;
+  /** By statement; those of waking are among them. */
+  readonly rows: Readonly<Record<string, Rows>>;
 };
+
+export type Rows = { readonly read: number; readonly written: number };
 
 /** Since the script started. */
 export type Meters = {
@@ -77,9 +81,28 @@ export function usageBetween(before: Meters, after: Meters): Usage {
     workerRequests: after.workerRequests - before.workerRequests,
     objectRequests: Object.entries(calls).reduce((sum, [call, count]) => sum + count * weightOf(call), 0),
     objectSeconds: (awakeMs(after) - awakeMs(before)) / 1_000,
-    rowsRead: after.endpoint.rowsRead - before.endpoint.rowsRead,
-    rowsWritten: after.endpoint.rowsWritten - before.endpoint.rowsWritten,
+    ...rowsBetween(before, after),
   };
+}
+
+function rowsBetween(before: Meters, after: Meters): Pick<Usage, "rowsRead" | "rowsWritten"> {
+  const rows = Object.values(statementsBetween(before, after));
+  return {
+    rowsRead: rows.reduce((sum, { read }) => sum + read, 0),
+    rowsWritten: rows.reduce((sum, { written }) => sum + written, 0),
+  };
+}
+
+/** Rows of objects between two readings, by object and statement. */
+export function statementsBetween(before: Meters, after: Meters): Readonly<Record<string, Rows>> {
+  const entries = OBJECTS.flatMap((object) =>
+    Object.entries(after[object].rows).map(([statement, { read, written }]): [string, Rows] => {
+      const earlier = before[object].rows[statement];
+      const rows = { read: read - (earlier?.read ?? 0), written: written - (earlier?.written ?? 0) };
+      return [`${object}: ${statement}`, rows];
+    }),
+  );
+  return Object.fromEntries(entries.filter(([, { read, written }]) => read + written > 0));
 }
 
 function weightOf(call: string): number {
@@ -88,8 +111,7 @@ function weightOf(call: string): number {
 
 /** Calls of objects between two readings, by object and method. */
 export function callsBetween(before: Meters, after: Meters): Readonly<Record<string, number>> {
-  const objects = ["endpoint", "fleet"] as const;
-  const entries = objects.flatMap((object) =>
+  const entries = OBJECTS.flatMap((object) =>
     Object.entries(after[object].calls).map(([method, count]): [string, number] => [
       `${object}.${method}`,
       count - (before[object].calls[method] ?? 0),

@@ -43,6 +43,6 @@ while at least one call is inside it; what the runtime adds to that before it sl
 endpoint uses anyway is taken off the figures of jobs and shown by itself. The removal of a runsync
 job, a minute later, is measured; that of a run job, half an hour later, is added as one row. Webhooks are sent by the object to a
 receiver that takes them at once. A Worker request
-is taken to need 1 ms of processor time. Rows of Fleet's object and of D1 are not counted; neither is on the way of
+is taken to need 1 ms of processor time. Rows of D1 are not counted; none is on the way of
 a job.
 `;

@@ -7,9 +7,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { startAgent } from "../../standalone/agent.ts";
 import { createJoinToken } from "../../standalone/management-api.ts";
 import { createEndpoint, type Edge } from "../contestants/edge.ts";
-import { callsBetween, readMeters, startMeteredEdge, usageBetween } from "../metered-edge/metered-edge.ts";
+import {
+  callsBetween,
+  readMeters,
+  startMeteredEdge,
+  statementsBetween,
+  usageBetween,
+} from "../metered-edge/metered-edge.ts";
 import { receiveWebhooks } from "./webhook-receiver.ts";
-import { type Bench, note, type Scenario } from "./bench.ts";
+import { type Bench, type Condition, note, type Scenario } from "./bench.ts";
 import { priceOf, type Usage } from "./price.ts";
 import { RUNSYNC_RETENTION_MS } from "../../src/domain/jobs/job-machine.ts";
 
@@ -25,6 +31,8 @@ const LOOK_AGAIN_MS = 100;
 /** Results of runsync are removed while it is measured; those of run are kept for longer, and counted so. */
 const SYNC_REMOVAL_MS = RUNSYNC_RETENTION_MS + GAP_MS;
 const RUN_REMOVAL_ROWS = 1;
+/** Statements that read fewer rows a job are left out, or write a tenth of that. */
+const NOTED_ROWS = 0.5;
 
 const NO_WORKER = "idle, one agent, no worker";
 const IDLE_WORKERS = `idle, one agent, ${WORKERS} idle workers`;
@@ -161,7 +169,7 @@ type Count = {
 async function countJobs(bench: Bench, site: Site, idle: Usage, count: Count): Promise<void> {
   const { variant, jobs, isSync, work } = count;
   await delay(GAP_MS);
-  const { usage, calls, seconds } = await counted(site.edge, async () => {
+  const { usage, calls, statements, seconds } = await counted(site.edge, async () => {
     await work(jobs);
     await delay(isSync ? SYNC_REMOVAL_MS : GAP_MS); // the last hold inside the object belongs to them too
   });
@@ -173,6 +181,22 @@ async function countJobs(bench: Bench, site: Site, idle: Usage, count: Count): P
     note(bench, "edgerun", condition, `… of which ${call}`, "requests", count / jobs);
   }
   note(bench, "edgerun", condition, "$ per million jobs", "$", priceOf(removed, MILLION));
+  noteStatements(bench, condition, statements, jobs);
+}
+
+/** The statements that a job pays for, those of the idle endpoint included. */
+function noteStatements(
+  bench: Bench,
+  condition: Condition,
+  statements: Counted["statements"],
+  jobs: number,
+): void {
+  for (const [statement, { read, written }] of Object.entries(statements)) {
+    if (read / jobs >= NOTED_ROWS)
+      note(bench, "edgerun", condition, `read by ${statement}`, "rows", read / jobs);
+    if (written / jobs >= NOTED_ROWS / 10)
+      note(bench, "edgerun", condition, `written by ${statement}`, "rows", written / jobs);
+  }
 }
 
 // Calls
@@ -201,7 +225,12 @@ async function counted(edge: Edge, work: () => Promise<void>): Promise<Counted> 
   await work();
   const seconds = (performance.now() - startedAt) / 1_000;
   const after = await readMeters(edge);
-  return { seconds, usage: usageBetween(before, after), calls: callsBetween(before, after) };
+  return {
+    seconds,
+    usage: usageBetween(before, after),
+    calls: callsBetween(before, after),
+    statements: statementsBetween(before, after),
+  };
 }
 
 type Counted = {
@@ -209,6 +238,7 @@ type Counted = {
   readonly usage: Usage;
   /** By object and method. */
   readonly calls: Readonly<Record<string, number>>;
+  readonly statements: ReturnType<typeof statementsBetween>;
 };
 
 function combined(a: Usage, b: Usage, combine: (a: number, b: number) => number): Usage {

@@ -87,8 +87,11 @@ async function countRows(
 /** After a start the object learns in its alarms, batch by batch, when its rows are due. */
 async function untilQuiet(edge: Edge): Promise<void> {
   for (let before = -1; ; await delay(QUIET_MS)) {
-    const { rowsRead } = (await readMeters(edge)).endpoint;
-    if (rowsRead === before) return;
-    before = rowsRead;
+    const read = Object.values((await readMeters(edge)).endpoint.rows).reduce(
+      (sum, rows) => sum + rows.read,
+      0,
+    );
+    if (read === before) return;
+    before = read;
   }
 }

@@ -19,6 +19,7 @@ import {
 import { shortIssues } from "../../src/contract/lenient-list.ts";
 import { type LogReply, logReplySchema } from "../../src/contract/agent/log.ts";
 import { cutJson } from "../../src/json/raw-json.ts";
+import { describeNetworkError, EdgeCalls } from "./edge-calls.ts";
 
 /** How a call to the edge ended. */
 export type EdgeOutcome<Reply> =
@@ -41,6 +42,9 @@ type ResultRef = { readonly endpointId: string; readonly jobId: string; readonly
 /** Bytes of an artifact: from the requested offset, or from 0 where the edge sends all of them. */
 export type ArtifactBytes = { readonly from: number; readonly bytes: AsyncIterable<Uint8Array> };
 
+/** What stands before an edge may turn away who does not say what it is. */
+const PLAIN_HEADERS = { "content-type": "application/json", accept: "*/*", "user-agent": "node" };
+
 const DETAIL_MAX_LENGTH = 300;
 const errorAnswer = z.object({ error: z.string(), code: z.string().optional() });
 const nothing = z.object({});
@@ -48,12 +52,14 @@ const nothing = z.object({});
 /** Makes the agent's calls to the edge and checks every reply. Never throws. */
 export class EdgeClient {
   readonly #edgeUrl: string;
-  readonly #hostToken: string | null;
-  #givenUp = new AbortController();
+  readonly #calls: EdgeCalls;
+  readonly #headers: Readonly<Record<string, string>>;
 
   constructor(edgeUrl: string, hostToken: string | null) {
     this.#edgeUrl = trimEndOf(edgeUrl, "/");
-    this.#hostToken = hostToken;
+    this.#calls = new EdgeCalls(this.#edgeUrl);
+    const authorization = hostToken === null ? {} : { authorization: `Bearer ${hostToken}` };
+    this.#headers = { ...PLAIN_HEADERS, ...authorization };
   }
 
   /**
@@ -61,8 +67,7 @@ export class EdgeClient {
    * time as it has lasted, while another call is answered at once.
    */
   giveUpOpenCalls(): void {
-    this.#givenUp.abort(new Error("the network was away"));
-    this.#givenUp = new AbortController();
+    this.#calls.giveUp(new Error("the network was away"));
   }
 
   join(request: JoinRequest, limits: CallLimits): Promise<EdgeOutcome<JoinReply>> {
@@ -116,7 +121,7 @@ export class EdgeClient {
     try {
       const range = from > 0 ? { range: `bytes=${from}-` } : {};
       const request = {
-        headers: { ...this.#headers(), ...range },
+        headers: { ...this.#headers, ...range },
         redirect: "error" as const,
         signal: AbortSignal.any([signal, timeout.signal]),
       };
@@ -140,25 +145,16 @@ export class EdgeClient {
     parse = (bytes: Buffer): unknown => parseJson(bytes.toString()),
   ): Promise<EdgeOutcome<Reply>> {
     try {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs), this.#givenUp.signal]);
-      // A redirect would send tokens and results to another server.
-      const redirect = "error";
-      const request: RequestInit = { method, headers: this.#headers(), body, redirect, signal: limit };
-      const response = await fetch(`${this.#edgeUrl}${path}`, request);
-      const bytes = Buffer.from(await response.arrayBuffer());
-      if (!response.ok) return readErrorReply(bytes.toString(), response.status);
+      const headers = this.#headers;
+      const { status, bytes } = await this.#calls.answer({ method, path, headers, body, timeoutMs, signal });
+      if (status < 200 || status > 299) return readErrorReply(bytes.toString(), status);
       const parsed = schema.safeParse(parse(bytes));
       if (parsed.success) return { kind: "answered", reply: parsed.data };
       const detail = `a reply that this agent does not understand (${shortIssues(parsed.error)})`;
-      return { kind: "refused", status: response.status, detail };
+      return { kind: "refused", status, detail };
     } catch (error) {
       return { kind: "unreachable", detail: describeNetworkError(error) };
     }
-  }
-
-  #headers(): Record<string, string> {
-    const headers = { "content-type": "application/json" };
-    return this.#hostToken === null ? headers : { ...headers, authorization: `Bearer ${this.#hostToken}` };
   }
 }
 
@@ -180,12 +176,8 @@ function readErrorReply(text: string, status: number): EdgeOutcome<never> {
   const { error = text, code } = errorAnswer.safeParse(parseJson(text)).data ?? {};
   const detail = error.slice(0, DETAIL_MAX_LENGTH);
   if (status === 401) return { kind: "unauthorized", detail };
-  if (status >= 500) return { kind: "unreachable", detail: `status ${status}: ${detail}` };
+  // A redirect is not followed: it would send tokens and results to another server.
+  if (status >= 500 || (status >= 300 && status < 400))
+    return { kind: "unreachable", detail: `status ${status}: ${detail}` };
   return { kind: "refused", status, code, detail };
-}
-
-function describeNetworkError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? `: ${error.cause.message || String(error.cause)}` : "";
-  return `${error.message}${cause}`;
 }

@@ -12,7 +12,12 @@
  * T4  No turn is sent while the conversation rests after a failure, or after the edge has answered
  *     long-poll turns at once and without news.
  */
-import type { ExchangeReply, ExchangeRequest, RawExchangeReply } from "../../src/contract/agent/agent.ts";
+import type {
+  DispatchedJob,
+  ExchangeReply,
+  ExchangeRequest,
+  RawExchangeReply,
+} from "../../src/contract/agent/agent.ts";
 import type { QueueErrorCode } from "../../src/contract/errors.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
@@ -105,6 +110,8 @@ export class ExchangeLoop {
   #newestReplyAt: number | undefined;
   #hasNews = false;
   #quickHolds = 0;
+  /** Slots have changed, and have not been looked at. */
+  #isLooking = false;
   #lastJobAt = Number.NEGATIVE_INFINITY;
   /** Since the last failure, or since this process began, the edge has answered nothing. */
   #isUnanswered: boolean;
@@ -127,6 +134,16 @@ export class ExchangeLoop {
   // What happens on the host
 
   slotsChanged(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    // A job that comes or ends changes its worker several times in one step: what follows is decided once.
+    queueMicrotask(() => {
+      this.#isLooking = false;
+      if (!this.#options.signal.aborted) this.#lookAtSlots();
+    });
+  }
+
+  #lookAtSlots(): void {
     const longPoll = this.#longPoll();
     const offered = new Map(longPoll?.slots.map((slot) => [slot.workerId, slot.free]));
     const hasMore = this.#slotsToHold().some((slot) => slot.free > (offered.get(slot.workerId) ?? 0));
@@ -286,13 +303,11 @@ export class ExchangeLoop {
     this.#open.delete(turn.turn);
     if (reply.at !== undefined) this.#newestReplyAt = Math.max(reply.at, this.#newestReplyAt ?? 0);
     const bringsNews = this.#bringsNews(reply);
-    for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
-      this.#receive(workerId, jobs); // T2
-    }
-    this.#isUnanswered = false;
-    reachability.answered(endpointId);
     for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
     acknowledgeChunks(turn.batch, reply.chunkAcks, ledger);
+    this.#receive(this.#accepted(reply.jobs)); // T2
+    this.#isUnanswered = false;
+    reachability.answered(endpointId);
     for (const stop of reply.stops) workers.stopJob(endpointId, stop);
     if (reply.follow !== undefined) logs.setFollow(endpointId, reply.follow);
     if (this.#isSuspicious(turn, reply, bringsNews)) this.#backoff.increase();
@@ -306,21 +321,34 @@ export class ExchangeLoop {
     return jobs.length > 0 || stops.some((stop) => ledger.isOpen(stop));
   }
 
-  #receive(workerId: string, jobs: RawExchangeReply["jobs"]): void {
+  /** The jobs that their workers can get. */
+  #accepted(jobs: RawExchangeReply["jobs"]): RawExchangeReply["jobs"] {
+    const { log, workers } = this.#options;
+    return [...Map.groupBy(jobs, (job) => job.workerId)].flatMap(([workerId, ofWorker]) => {
+      const limit = workers.acceptableJobs(workerId);
+      for (const job of ofWorker.slice(limit)) {
+        log.info("job_declined", { jobId: job.id, attempt: job.attempt, workerId });
+        this.#hasNews = true; // the edge should learn soon that the host does not have it
+      }
+      return ofWorker.slice(0, limit);
+    });
+  }
+
+  #receive(jobs: RawExchangeReply["jobs"]): void {
     const { endpointId, ledger, log, workers } = this.#options;
-    const limit = workers.acceptableJobs(workerId);
-    const accepted = jobs.slice(0, limit).map((job) => ({ job, record: ledger.receive(endpointId, job) }));
-    for (const { job } of accepted)
-      log.debug("job_received", { jobId: job.id, attempt: job.attempt, workerId });
-    for (const job of jobs.slice(limit)) {
-      log.info("job_declined", { jobId: job.id, attempt: job.attempt, workerId });
-      this.#hasNews = true; // the edge should learn soon that the host does not have it
+    if (jobs.length === 0) return;
+    this.#lastJobAt = performance.now();
+    const readable: ReceivedAttempt[] = [];
+    for (const [index, record] of ledger.receive(endpointId, jobs).entries()) {
+      const job = jobs[index] as DispatchedJob<RawExchangeReply>;
+      const { workerId, attempt } = record;
+      log.debug("job_received", { jobId: job.id, attempt, workerId });
+      if (job.error === undefined) readable.push({ job, record });
+      else this.#failUnreadable(record, job.error);
     }
-    if (accepted.length > 0) this.#lastJobAt = performance.now();
-    for (const { job, record } of accepted)
-      if (job.error !== undefined) this.#failUnreadable(record, job.error);
-    const readable = accepted.filter(({ job }) => job.error === undefined);
-    if (readable.length > 0) workers.accept(workerId, readable); // together: they may share one poll
+    // Those of a worker together: they may share one poll.
+    for (const [workerId, received] of Map.groupBy(readable, ({ record }) => record.workerId))
+      workers.accept(workerId, received);
   }
 
   /** It ends without its worker having seen it. */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, test } from "vitest";
 import { SILENT_LOG } from "../core/log.ts";
+import { receiveOne } from "../../test/support/received-attempt.ts";
 import { AttemptLedger } from "./attempt-ledger.ts";
 import { Journal, type NewReport } from "./journal.ts";
 
@@ -39,7 +40,7 @@ function stateDirectory(): string {
 test("an abandoned attempt leaves the journal", ({ expect }) => {
   const journal = openJournal(stateDirectory());
   const ledger = new AttemptLedger(journal, SILENT_LOG);
-  ledger.receive(ENDPOINT, job);
+  receiveOne(ledger, ENDPOINT, job);
   expect(journal.attempts()).toHaveLength(1);
   expect(ledger.abandon(job.id, job.attempt)).toBe(true);
   expect(journal.attempts()).toEqual([]);
@@ -48,8 +49,8 @@ test("an abandoned attempt leaves the journal", ({ expect }) => {
 test("the journal knows which attempts have reached their workers", ({ expect }) => {
   const journal = openJournal(stateDirectory());
   const ledger = new AttemptLedger(journal, SILENT_LOG);
-  const record = ledger.receive(ENDPOINT, job);
-  ledger.receive(ENDPOINT, { ...job, id: "job-2" });
+  const record = receiveOne(ledger, ENDPOINT, job);
+  receiveOne(ledger, ENDPOINT, { ...job, id: "job-2" });
   ledger.recordStart(record);
   expect(journal.attempts().map(({ jobId, isDelivered }) => [jobId, isDelivered])).toEqual([
     ["job-1", true],
@@ -60,7 +61,7 @@ test("the journal knows which attempts have reached their workers", ({ expect })
 test("an acknowledged report leaves the journal, and so does its attempt", async ({ expect }) => {
   const journal = openJournal(stateDirectory());
   const ledger = new AttemptLedger(journal, SILENT_LOG);
-  const record = ledger.receive(ENDPOINT, job);
+  const record = receiveOne(ledger, ENDPOINT, job);
   await ledger.report(record, { kind: "completed", output: "1" });
   expect(journal.attempts()).toEqual([]);
   expect(journal.reports()).toHaveLength(1);
@@ -72,7 +73,7 @@ test("after a restart all chunks are sent that the edge has not acknowledged", (
   const stateDir = stateDirectory();
   const journal = openJournal(stateDir);
   const before = new AttemptLedger(journal, SILENT_LOG);
-  const record = before.receive(ENDPOINT, job);
+  const record = receiveOne(before, ENDPOINT, job);
   for (const output of ["1", "2", "3"]) before.recordChunk(record, output);
   journal.close();
   const ledger = new AttemptLedger(openJournal(stateDir), SILENT_LOG);
@@ -83,7 +84,7 @@ test("after a restart all chunks are sent that the edge has not acknowledged", (
 test("a result that could not be written is taken when the worker sends it again", async ({ expect }) => {
   const journal = openJournal(stateDirectory());
   const ledger = new AttemptLedger(journal, SILENT_LOG);
-  const record = ledger.receive(ENDPOINT, job);
+  const record = receiveOne(ledger, ENDPOINT, job);
   journal.isFull = true;
   await expect(ledger.report(record, { kind: "completed", output: "1" })).rejects.toThrow("disk full");
   journal.isFull = false;

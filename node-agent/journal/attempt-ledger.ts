@@ -33,6 +33,9 @@ export type ReceivedAttempt = {
   readonly job: DispatchedJob<RawExchangeReply>;
 };
 
+/** What the ledger needs to know of a job. */
+type JobOutline = Pick<ReceivedAttempt["job"], "id" | "attempt" | "workerId" | "executionTimeoutMs">;
+
 type Entry = {
   readonly record: AttemptRef;
   isSettled: boolean;
@@ -97,22 +100,14 @@ export class AttemptLedger {
 
   // From the edge
 
-  receive(
-    endpointId: string,
-    job: Pick<ReceivedAttempt["job"], "id" | "attempt" | "workerId" | "executionTimeoutMs">,
-  ): AttemptRecord {
-    const record = {
-      jobId: job.id,
-      attempt: job.attempt,
-      workerId: job.workerId,
-      endpointId,
-      receivedAt: Date.now(),
-      executionTimeoutMs: job.executionTimeoutMs,
-    };
-    this.#add(record);
-    this.#write(record, () => this.#journal.addAttempt(record));
-    this.#onChange(record, "held");
-    return record;
+  receive(endpointId: string, jobs: readonly JobOutline[]): AttemptRecord[] {
+    const records = jobs.map(({ id, attempt, workerId, executionTimeoutMs }) => {
+      return { jobId: id, attempt, workerId, endpointId, receivedAt: Date.now(), executionTimeoutMs };
+    });
+    for (const record of records) this.#add(record);
+    this.#write(records, () => this.#journal.addAttempts(records));
+    for (const record of records) this.#onChange(record, "held");
+    return records;
   }
 
   /** Forgets an attempt whose outcome is not wanted; false when it is unknown, or reported already. */
@@ -135,9 +130,7 @@ export class AttemptLedger {
     const entry = this.#entries.get(keyOf({ jobId, attempt }));
     if (!entry || received <= entry.chunksReceived) return;
     entry.chunksReceived = Math.min(received, entry.chunkCount);
-    this.#write(entry.record, () => {
-      this.#journal.removeChunksBefore(entry.record, entry.chunksReceived); // A3
-    });
+    this.#journal.removeChunksBefore(entry.record, entry.chunksReceived); // A3
   }
 
   // From the worker
@@ -166,7 +159,7 @@ export class AttemptLedger {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return;
     entry.startedAt = performance.now(); // sent with the next exchange, and no sooner
-    this.#write(ref, () => this.#journal.markDelivered(ref));
+    this.#journal.markDelivered(ref);
   }
 
   async #storeReport(entry: Entry, outcome: AttemptOutcome): Promise<void> {
@@ -341,16 +334,16 @@ export class AttemptLedger {
   #forget(entry: Entry): void {
     entry.isSettled = true;
     this.#entries.delete(keyOf(entry.record));
-    this.#write(entry.record, () => this.#journal.removeAttempt(entry.record));
+    this.#journal.removeAttempt(entry.record);
     this.#onChange(entry.record, "held");
   }
 
   /** A5 */
-  #write(ref: AttemptRef, write: () => void): void {
+  #write(records: readonly AttemptRef[], write: () => void): void {
     try {
       write();
     } catch (error) {
-      this.#logWriteError(ref, error);
+      for (const record of records) this.#logWriteError(record, error);
     }
   }
 

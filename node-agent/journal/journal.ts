@@ -6,6 +6,8 @@
  * J2  Everything else need only outlive the process: when the whole host fails, its containers and their
  *     attempts are gone with it. So only reports wait for the disk, all that came together in one commit, and
  *     settings: by the session before its own, an agent shows the edge that what that one had is gone.
+ *     What an agent that is killed may lack, as it would if it were killed just before, waits for the next commit,
+ *     5 ms at most: that a job has reached its worker, and that the edge has what it was sent.
  * J3  One process at a time: a second agent on the same state directory fails at once.
  */
 import * as z from "zod";
@@ -19,6 +21,7 @@ import {
 } from "../../src/contract/agent/agent.ts";
 import { CommandRecords } from "./command-records.ts";
 import { openDatabase } from "./database.ts";
+import { DeferredWrites } from "./deferred-writes.ts";
 import type { CachedImage, CachedImageStore } from "../disk/cached-images.ts";
 
 export type AttemptRef = {
@@ -98,16 +101,23 @@ export class Journal {
   readonly commands: CommandRecords;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #deferred: DeferredWrites;
+  readonly #onError: (error: unknown) => void;
   #pending: PendingReport[] = [];
 
-  constructor(stateDir: string) {
+  /** `onError`: what nobody waits for could not be written yet. */
+  constructor(stateDir: string, onError: (error: unknown) => void = () => {}) {
     this.#database = openDatabase(join(stateDir, "journal.db"));
     this.cachedImages = new JournalImageStore(this.#database);
     this.commands = new CommandRecords(this.#database);
+    this.#deferred = new DeferredWrites(() => this.#writeDeferred());
+    this.#onError = onError;
   }
 
   close(): void {
     this.#flush();
+    this.#writeDeferred();
+    this.#deferred.end();
     this.#database.close();
   }
 
@@ -194,6 +204,7 @@ export class Journal {
   // Attempts
 
   attempts(): JournalAttempt[] {
+    this.#writeDeferred();
     return this.#statement("SELECT * FROM attempt ORDER BY received_at")
       .all()
       .map((row) => {
@@ -207,7 +218,14 @@ export class Journal {
       });
   }
 
-  addAttempt(attempt: AttemptRecord): void {
+  /** In one commit. */
+  addAttempts(attempts: readonly AttemptRecord[]): void {
+    this.#transaction("BEGIN IMMEDIATE", () => {
+      for (const attempt of attempts) this.#addAttempt(attempt);
+    });
+  }
+
+  #addAttempt(attempt: AttemptRecord): void {
     this.#run(
       "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?, 0)",
       ...refValues(attempt),
@@ -216,14 +234,20 @@ export class Journal {
     );
   }
 
-  /** The worker of the attempt has it. */
+  /**
+   * The worker of the attempt has it. Of a repeated attempt that is written at once: an agent that does not know it drops
+   * what the worker posts.
+   */
   markDelivered({ jobId, attempt }: AttemptRef): void {
-    this.#run("UPDATE attempt SET is_delivered = 1 WHERE job_id = ? AND attempt = ?", jobId, attempt);
+    this.#deferred.add(`delivery of ${jobId}/${attempt}`, () =>
+      this.#run("UPDATE attempt SET is_delivered = 1 WHERE job_id = ? AND attempt = ?", jobId, attempt),
+    );
+    if (attempt > 1) this.#writeDeferred();
   }
 
   /** Forgets the attempt, its report and its chunks. Chunks without the rest would stay for ever. */
   removeAttempt({ jobId, attempt }: AttemptRef): void {
-    this.#transaction("BEGIN IMMEDIATE", () => {
+    this.#deferred.add(`end of ${jobId}/${attempt}`, () => {
       this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", jobId, attempt);
       this.#run("DELETE FROM report WHERE job_id = ? AND attempt = ?", jobId, attempt);
       this.#run("DELETE FROM chunk WHERE job_id = ? AND attempt = ?", jobId, attempt);
@@ -257,18 +281,15 @@ export class Journal {
   }
 
   removeChunksBefore({ jobId, attempt }: AttemptRef, sequence: number): void {
-    this.#run(
-      "DELETE FROM chunk WHERE job_id = ? AND attempt = ? AND sequence < ?",
-      jobId,
-      attempt,
-      sequence,
-    );
+    const sql = "DELETE FROM chunk WHERE job_id = ? AND attempt = ? AND sequence < ?";
+    this.#deferred.add(`chunks of ${jobId}/${attempt}`, () => this.#run(sql, jobId, attempt, sequence));
   }
 
   // Reports
 
   /** All reports, without the results that go by themselves. */
   reports(): { readonly report: ReportRecord; readonly hasOutput: boolean }[] {
+    this.#writeDeferred();
     const rows = this.#statement(
       `SELECT job_id, attempt, worker_id, endpoint_id, body, output IS NOT NULL AS has_output
          FROM report ORDER BY rowid`,
@@ -324,15 +345,26 @@ export class Journal {
 
   // Statements
 
+  #writeDeferred(): void {
+    if (this.#deferred.isEmpty) return;
+    try {
+      this.#transaction("BEGIN IMMEDIATE", () => {});
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+
   #transaction(begin: string, write: () => void): void {
     this.#database.exec(begin);
     try {
+      this.#deferred.write();
       write();
       this.#database.exec("COMMIT");
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
+    this.#deferred.end();
   }
 
   #run(sql: string, ...values: SQLInputValue[]): void {

@@ -16,8 +16,8 @@ export type LogShipperOptions = EdgeContext & {
   readonly workers: () => readonly WorkerLines[];
   /** Called before lines are sent to be stored. */
   readonly onBatch: () => void;
-  /** Called when the edge has stored a batch, or rejected it for good. */
-  readonly onStored: (worker: WorkerLines, batch: Batch) => void;
+  /** Called when the edge has stored a batch, or has passed it on, or rejected it for good. */
+  readonly onSent: (worker: WorkerLines) => void;
 };
 
 type Sent = { readonly worker: WorkerLines; readonly batch: Batch };
@@ -57,11 +57,13 @@ export class LogShipper {
     const known = this.follow(endpointId);
     if (follow === 0) this.#follows.delete(endpointId);
     else this.#follows.set(endpointId, follow);
-    if (follow === 0 || follow === known) return;
+    if (follow === known) return;
     for (const worker of this.#options.workers()) {
-      if (worker.endpointId === endpointId) worker.beginLive(Date.now());
+      if (worker.endpointId !== endpointId) continue;
+      if (follow === 0) worker.endLive();
+      else worker.beginLive(Date.now());
     }
-    this.#live.within(0);
+    if (follow > 0) this.#live.within(0);
   }
 
   /** A worker has more lines. */
@@ -108,8 +110,11 @@ export class LogShipper {
     const outcome = await this.#call(sent, false);
     const isStored = isOver(outcome);
     for (const { worker, batch } of sent) {
-      if (isStored) this.#options.onStored(worker, batch);
-      else worker.failed(now);
+      if (!isStored) worker.failed(now);
+      else {
+        worker.markStored(batch, Date.now());
+        this.#options.onSent(worker);
+      }
     }
     return isStored;
   }
@@ -129,11 +134,16 @@ export class LogShipper {
     this.#isLiveUnderway = true;
     const outcome = await this.#call(sent, true);
     this.#isLiveUnderway = false;
-    if (isOver(outcome)) for (const { worker, batch } of sent) worker.sentLive(batch);
+    if (isOver(outcome)) for (const one of sent) this.#passedOn(one);
     if (outcome.kind === "answered") {
       for (const { endpointId, follow } of outcome.reply.follows) this.setFollow(endpointId, follow);
     }
     if (!this.#options.signal.aborted) this.#live.within(LOG_LIVE_DELAY_MS);
+  }
+
+  #passedOn({ worker, batch }: Sent): void {
+    worker.sentLive(batch);
+    this.#options.onSent(worker);
   }
 
   // The call

@@ -91,10 +91,41 @@ test("the place in the output is that of the last line which the edge has", ({ e
   const first = lines.nextBatch(1);
   add(lines, 2);
   lines.reached("two");
-  expect(lines.markStored(first, 3)).toEqual({ position: "one", seq: 1_000 });
+  lines.markStored(first, 3);
+  expect(lines.settled(3)).toEqual({ position: "one", seq: 1_000 });
   const second = lines.nextBatch(3);
   lines.clearPlaces();
-  expect(lines.markStored(second, 4)).toBeUndefined();
+  lines.markStored(second, 4);
+  expect(lines.settled(4)).toBeUndefined();
+});
+
+test("the place is before lines that those who follow have not got, until nobody follows", ({ expect }) => {
+  const [one, other] = [newLines(), newLines()];
+  for (const lines of [one, other]) {
+    lines.beginLive(0);
+    add(lines, 1);
+    lines.reached("one");
+    lines.markStored(lines.nextBatch(1), 2);
+    expect(lines.settled(2)).toBeUndefined();
+  }
+  one.sentLive(one.nextLive());
+  other.endLive();
+  for (const lines of [one, other]) expect(lines.settled(3)).toEqual({ position: "one", seq: 1_000 });
+});
+
+test("lines that those who follow have not got stay for them, however long ago they were stored", ({
+  expect,
+}) => {
+  const lines = newLines();
+  lines.beginLive(0);
+  add(lines, 1, "one");
+  lines.markStored(lines.nextBatch(1), 2);
+  lines.settled(3 * LOG_OVERLAP_MS);
+  expect(lines.overlapMs(3 * LOG_OVERLAP_MS)).toBeGreaterThan(0);
+  const live = lines.nextLive();
+  expect(live.lines.map(({ line }) => line)).toEqual(["one"]);
+  lines.sentLive(live);
+  expect(lines.overlapMs(3 * LOG_OVERLAP_MS)).toBe(0);
 });
 
 test("lines are buffered for no longer where the clock of the host was set back", ({ expect }) => {

@@ -2,7 +2,8 @@
  * Lines of one worker on their way to the edge.
  *
  * L1  Lines are buffered until the edge has stored them, up to a limit: above it the oldest are dropped and counted.
- * L2  A position in the output counts as read when the edge has stored the lines up to it.
+ * L2  A position in the output counts as read when the edge has stored the lines up to it, and has passed them on to
+ *     those who follow: the next agent process reads on from there.
  * L3  Lines have ascending numbers from their times; read again from the same position they get the same numbers.
  */
 import type { LogLine, LogSource } from "../../src/contract/agent/log.ts";
@@ -12,6 +13,9 @@ import { TokenBucket } from "../core/token-bucket.ts";
 
 /** How long stored lines are buffered, to be sent once more to a new follower. */
 export const LOG_OVERLAP_MS = 10_000;
+
+/** How soon to look again for lines that are older, and were not passed on yet. */
+const LOOK_AGAIN_MS = 1_000;
 
 /** Batches of a worker that may follow each other without that interval. */
 export const LOG_BATCH_BURST = 10;
@@ -51,6 +55,9 @@ export class WorkerLines {
   #begin = 0;
   #storedEnd = 0;
   #liveEnd = 0;
+  /** Up to here `settled` has looked for places. */
+  #settledEnd = 0;
+  #isFollowed = false;
   /** Lines on their way to all followers that there are. */
   #liveUnderway: Batch | undefined;
   #bytes = 0;
@@ -127,19 +134,29 @@ export class WorkerLines {
     if (lostCount > 0) this.#addLossNotice(lostCount, now);
   }
 
-  /** The edge has the lines of a batch; returns the place up to which the output need not be read again. */
-  markStored({ end }: Batch, now: number): OutputPlace | undefined {
-    let place: OutputPlace | undefined;
+  /** The edge has the lines of a batch. */
+  markStored({ end }: Batch, now: number): void {
     this.#underway = undefined;
     for (; this.#storedEnd < end; this.#storedEnd += 1) {
       const buffered = this.#buffer[this.#storedEnd - this.#begin];
       if (!buffered) continue;
       buffered.storedAt = now;
       this.#unstoredBytes -= buffered.bytes;
-      place = buffered.place ?? place;
     }
+  }
+
+  /** L2: the place up to which the output need not be read again, if it is another one than before. */
+  settled(now: number): OutputPlace | undefined {
+    let place: OutputPlace | undefined;
+    for (; this.#settledEnd < this.#deliveredEnd; this.#settledEnd += 1)
+      place = this.#buffer[this.#settledEnd - this.#begin]?.place ?? place;
     this.#trim(now);
     return place;
+  }
+
+  /** The edge has stored the lines before this one, and has passed them on. */
+  get #deliveredEnd(): number {
+    return this.#isFollowed ? Math.min(this.#storedEnd, this.#liveEnd) : this.#storedEnd;
   }
 
   /** Lines that followers have not got yet. */
@@ -156,8 +173,14 @@ export class WorkerLines {
   /** A new follower gets the buffered lines, and those that were stored a moment ago. */
   beginLive(now: number): void {
     this.#trim(now);
+    this.#isFollowed = true;
     this.#liveEnd = this.#begin;
     this.#liveUnderway = undefined;
+  }
+
+  /** Nobody follows any more. */
+  endLive(): void {
+    this.#isFollowed = false;
   }
 
   /** For how long the stored lines are still buffered, for new followers. */
@@ -166,7 +189,8 @@ export class WorkerLines {
     const stored = this.#buffer.flatMap(({ storedAt }) => storedAt ?? []);
     if (stored.length === 0) return 0;
     const latest = stored.reduce((one, other) => Math.max(one, other));
-    return latest + LOG_OVERLAP_MS + 1 - now;
+    // Those that could not be passed on yet are older.
+    return Math.max(LOOK_AGAIN_MS, latest + LOG_OVERLAP_MS + 1 - now);
   }
 
   #batchFrom(begin: number): Batch {
@@ -189,8 +213,9 @@ export class WorkerLines {
     // Where the clock was set back, a line may have been stored later than now.
     const isOver = ({ storedAt }: BufferedLine) =>
       storedAt !== undefined && (now - storedAt > LOG_OVERLAP_MS || storedAt > now);
-    const first = this.#buffer.findIndex((buffered) => !isOver(buffered));
-    this.#remove(first < 0 ? this.#buffer.length : first);
+    const delivered = this.#buffer.slice(0, this.#deliveredEnd - this.#begin);
+    const first = delivered.findIndex((buffered) => !isOver(buffered));
+    this.#remove(first < 0 ? delivered.length : first);
   }
 
   /** L1: a quarter at a time, so that the next line does not do it again. */
@@ -231,5 +256,6 @@ export class WorkerLines {
     this.#begin += count;
     this.#storedEnd = Math.max(this.#storedEnd, this.#begin);
     this.#liveEnd = Math.max(this.#liveEnd, this.#begin);
+    this.#settledEnd = Math.max(this.#settledEnd, this.#begin);
   }
 }

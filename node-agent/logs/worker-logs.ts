@@ -35,8 +35,8 @@ export class WorkerLogs {
       ...options,
       workers: () => [...this.#logs.values()].map(({ lines }) => lines),
       onBatch: () => this.#eachLog((log) => log.reportDropped()),
-      onStored: (lines, batch) => {
-        const place = lines.markStored(batch, Date.now());
+      onSent: (lines) => {
+        const place = lines.settled(Date.now());
         if (place) this.#savePlace(lines.workerId, place);
         this.#forgetIfOver(lines.workerId);
       },
@@ -161,6 +161,7 @@ export class WorkerLogs {
       { perSecond: LOG_BYTES_PER_SECOND, burst: LOG_BURST_BYTES },
     );
     this.#logs.set(workerId, log);
+    if (this.follow(endpointId) > 0) log.lines.beginLive(Date.now());
     return log;
   }
 

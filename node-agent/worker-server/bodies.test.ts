@@ -7,7 +7,7 @@ function budget() {
   const admitted: string[] = [];
   const reserve = async (name: string, bytes: number, signal = new AbortController().signal) => {
     const [workerId = "", jobId = ""] = name.split("/");
-    const reservation = await bodies.reserve({ workerId, jobId }, bytes, signal);
+    const reservation = await bodies.reserve({ workerId, jobId }, bytes, () => signal);
     if (reservation) admitted.push(name);
     return reservation;
   };

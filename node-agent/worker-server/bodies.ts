@@ -33,19 +33,19 @@ export class BodyBudget {
     this.#shareBytes = shareBytes;
   }
 
-  /** Resolves when `bytes` are reserved; undefined when the signal ended the wait. */
-  async reserve(owner: BodyOwner, bytes: number, signal: AbortSignal): Promise<Reservation | undefined> {
-    if (signal.aborted) return undefined;
-    return await new Promise((resolve) => {
+  /** Resolves when `bytes` are reserved; undefined when the signal ended the wait. Most bodies need not wait. */
+  reserve(owner: BodyOwner, bytes: number, gone: () => AbortSignal): Promise<Reservation | undefined> {
+    return new Promise((resolve) => {
       const waiting: BodyWaiter = { ...owner, bytes: Math.min(bytes, this.#shareBytes), admit: resolve };
-      const leave = () => {
+      this.#waiting.add(waiting);
+      this.#admitWaiting();
+      if (!this.#waiting.has(waiting)) return;
+      const leave = (): void => {
         if (!this.#waiting.delete(waiting)) return;
         resolve(undefined);
         this.#admitWaiting();
       };
-      signal.addEventListener("abort", leave, { once: true });
-      this.#waiting.add(waiting);
-      this.#admitWaiting();
+      gone().addEventListener("abort", leave, { once: true });
     });
   }
 
@@ -103,21 +103,19 @@ export function announcedBytes(request: IncomingMessage): number | null {
 }
 
 /** Reads a body to its end; undefined when the sender vanished before. */
-export async function readBody(
-  request: IncomingMessage,
-  limitBytes: number,
-): Promise<ReceivedBody | undefined> {
+export function readBody(request: IncomingMessage, limitBytes: number): Promise<ReceivedBody | undefined> {
   const keepBytes = (announcedBytes(request) ?? 0) > limitBytes ? START_BYTES : limitBytes;
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+  return new Promise((resolve) => {
+    const vanish = (): void => resolve(undefined);
+    if (request.destroyed) return vanish();
+    request.on("data", (chunk: Buffer) => {
       if (sizeBytes < keepBytes) chunks.push(chunk);
       sizeBytes += chunk.length;
       if (sizeBytes > limitBytes) chunks.splice(1);
-    }
-  } catch {
-    return undefined;
-  }
-  return { bytes: Buffer.concat(chunks), sizeBytes };
+    });
+    request.once("end", () => resolve({ bytes: Buffer.concat(chunks), sizeBytes }));
+    request.once("error", vanish).once("close", vanish); // after the end they mean nothing
+  });
 }

@@ -33,20 +33,29 @@ function readTarget(path: string): string | undefined {
   return !url || first === undefined || first === "agent" ? undefined : url.pathname + url.search;
 }
 
-/** Reads `/<token>/<route>/<workerId>[/<jobId>]`; undefined for anything else. */
+/** Reads `/<token>/<route>/<workerId>[/<jobId>]`; undefined for anything else. Workers write it as it stands. */
 export function parseRequest(method: string, requestUrl: string): WorkerRequest | undefined {
-  const url = parseUrl(requestUrl, "http://agent");
-  const parts = url?.pathname.match(PATH)?.groups;
+  const pathEnd = requestUrl.indexOf("?");
+  const [path, query] = pathEnd < 0 ? [requestUrl, ""] : splitAt(requestUrl, pathEnd);
+  const parts = PATH.exec(path)?.groups;
   const token = decode(parts?.["token"]);
   const workerId = decode(parts?.["workerId"]);
-  if (!url || !parts || token === undefined || workerId === undefined) return undefined;
-  const call = readCall(`${method} ${parts["route"] ?? ""}`, url.searchParams, decode(parts["jobId"]));
+  if (!parts || token === undefined || workerId === undefined) return undefined;
+  const call = readCall(
+    `${method} ${parts["route"] ?? ""}`,
+    new URLSearchParams(query),
+    decode(parts["jobId"]),
+  );
   return call && { token, workerId, ...call };
 }
 
 /** As URL.parse does it, which Node has since 22. */
-function parseUrl(input: string, base?: string): URL | null {
-  return URL.canParse(input, base) ? new URL(input, base) : null;
+function parseUrl(input: string): URL | null {
+  return URL.canParse(input) ? new URL(input) : null;
+}
+
+function splitAt(text: string, at: number): [before: string, after: string] {
+  return [text.slice(0, at), text.slice(at + 1)];
 }
 
 function readCall(call: string, query: URLSearchParams, jobId: string | undefined): WorkerCall | undefined {

@@ -2,7 +2,7 @@
  * The HTTP server that containers talk to: the six routes of the worker protocol, and a relay to the edge.
  * The SDK asks again without any pause after an error, so the server delays every error reply.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isIP, type Socket } from "node:net";
 import type { AgentLog } from "../core/log.ts";
@@ -168,11 +168,8 @@ export class WorkerServer {
       if (body) this.#options.log.info(POSTED[posted.route], { jobId });
       return body && accept(response);
     }
-    const gone = new AbortController();
-    // Each answered request closes, and an error with its stack would be made for it.
-    response.once("close", () => gone.abort(null));
     const bytes = announcedBytes(request) ?? POST_MAX_BYTES;
-    using reserved = await this.#bodies.reserve(posted, bytes, gone.signal);
+    using reserved = await this.#bodies.reserve(posted, bytes, () => goneSignal(response));
     const body = reserved && (await this.#read(request, response, POST_MAX_BYTES));
     if (!body) return;
     if (posted.route === "job-stream") calls.chunk(posted.jobId, body);
@@ -234,12 +231,16 @@ function accept(response: ServerResponse): void {
   response.writeHead(200, { "content-type": "application/json" }).end("{}");
 }
 
-/** Compares in constant time; hashing makes the lengths equal. */
-function hasToken(expected: string | undefined, given: string | undefined): boolean {
-  const isEqual = timingSafeEqual(digest(expected ?? ""), digest(given ?? ""));
-  return isEqual && expected !== undefined;
+/** Aborts when nobody waits for the response any more, or it was sent. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  // Each answered request closes, and an error with its stack would be made for it.
+  response.once("close", () => gone.abort(null));
+  return gone.signal;
 }
 
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+/** Compares in constant time; the length of a token is no secret. */
+function hasToken(expected: string | undefined, given: string | undefined): boolean {
+  const [ours, theirs] = [Buffer.from(expected ?? ""), Buffer.from(given ?? "")];
+  return expected !== undefined && ours.length === theirs.length && timingSafeEqual(ours, theirs);
 }

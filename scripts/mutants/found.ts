@@ -111,8 +111,8 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "U30",
-    "this.#journal = new Journal(options.stateDir);",
-    "this.#journal = new Journal(options.stateDir); this.#session = beginSession(this.#journal, options.log);",
+    "this.#ledger = new AttemptLedger(this.#journal, options.log);",
+    "this.#ledger = new AttemptLedger(this.#journal, options.log); this.#session = beginSession(this.#journal, options.log);",
     "agent-restart",
   ),
   mutant("U31", "capMs: removeRetryCapMs };", "capMs: 60_000 };", "lifecycle/restart"),
@@ -186,6 +186,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
   mutant("U26", "if (batch === this.#liveUnderway)", "", "logs/worker-lines"),
   mutant("U27", "if (isOver(outcome)) for (", "for (", "agent-logs"),
+  mutant(
+    "U86",
+    "return this.#isFollowed ? Math.min(this.#storedEnd, this.#liveEnd) : this.#storedEnd;",
+    "return this.#storedEnd;",
+    "logs/worker-lines",
+  ),
   mutant("U83", "const overlapMs = log.lines.overlapMs(Date.now());", "const overlapMs = 0;", "agent-logs"),
   mutant("U84", "if (!known || known.jobId === undefined)", "if (!known)", "logs/log-collector"),
   mutant("U82", "if (!isSet && shown >= before.shown) return;", "return;", "logs/worker-log.test"),

@@ -41,4 +41,13 @@ export type EndpointConfig = {
   readonly minCudaVersion?: string | null;
   /** Whether the containers of workers that leave are kept for the next ones; null as OFF. */
   readonly flashBootType?: "OFF" | "FLASHBOOT" | "PRIORITY_FLASHBOOT" | null;
+  /** How much capacity the endpoint is entitled to beside others of its account, and what comes before that. */
+  readonly shareWeight?: number;
+  readonly sharePriority?: SharePriority;
 };
+
+/** Which endpoints of an account come first where capacity is short. */
+export const SHARE_PRIORITIES = ["LOW", "NORMAL", "HIGH"] as const;
+export type SharePriority = (typeof SHARE_PRIORITIES)[number];
+export const SHARE_WEIGHT_DEFAULT = 1;
+export const SHARE_WEIGHT_MAX = 1_000;

@@ -28,6 +28,7 @@ const QUEUE_ERRORS = {
   https_required: { status: 403 },
   not_found: { status: 404 },
   endpoint_not_found: { status: 404 },
+  budget_not_found: { status: 404 },
   job_not_found: { status: 404 },
   /** The worker that the affinity header names no longer exists. */
   affinity_worker_gone: { status: 404 },

@@ -46,6 +46,10 @@ const policySchema = optionsSchema({
   executionTimeout: milliseconds(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS)
     .optional()
     .meta({ description: "Milliseconds that the handler may take; otherwise as the endpoint says." }),
+  cost: z
+    .boolean("must be true or false")
+    .optional()
+    .meta({ description: "The webhook says what the job cost." }),
   lowPriority: z
     .boolean("must be true or false")
     .optional()
@@ -151,12 +155,14 @@ export const QUEUE_REASONS = [
   "no_host",
   "no_matching_gpu",
   "storage_full",
+  "budget_reached",
   "workers_max_is_zero",
   "at_max_workers",
   "image_pulling",
   "worker_starting",
   "worker_crash_looping",
   "low_priority_waiting",
+  "waiting_for_share",
 ] as const;
 /** Why a job is still queued. */
 export type QueueReason = (typeof QUEUE_REASONS)[number];
@@ -222,10 +228,21 @@ const timelineEventSchema = z
     hostId: z.string().optional(),
     status: wireStatusSchema.optional(),
     reason: z.string().optional(),
+    perHour: z.number().optional().meta({ description: "Dollars per hour of the worker." }),
+    startingMs: z.int().optional().meta({ description: "Start of the worker that the job caused." }),
     statusCode: z.int().optional().meta({ description: "What a webhook's receiver answered." }),
   })
   .meta({ id: "TimelineEvent" });
 export type TimelineEvent = Immutable<z.infer<typeof timelineEventSchema>>;
+
+const jobCostSchema = z
+  .object({
+    total: z.number(),
+    execution: z.number().meta({ description: "Of its attempts, at the prices of their workers." }),
+    coldStart: z.number().meta({ description: "Of workers whose start it caused." }),
+  })
+  .meta({ id: "JobCost", description: "Dollars." });
+export type JobCost = Immutable<z.infer<typeof jobCostSchema>>;
 
 /** Body of `status`, `status-sync` and `runsync`: a job as it stands. */
 export const jobViewSchema = z
@@ -239,6 +256,7 @@ export const jobViewSchema = z
     retries: z.int().optional().meta({ description: "How often it was dispatched again." }),
     queue: queueViewSchema.optional().meta({ description: "While it is IN_QUEUE." }),
     timeline: z.array(timelineEventSchema).optional().meta({ description: "With `timeline=1`." }),
+    cost: jobCostSchema.optional().meta({ description: "With `cost=1`; so far, while the job runs." }),
     output: jsonValueSchema.optional().meta({
       description: "What the handler returned; its last progress while the job runs.",
     }),
@@ -350,6 +368,19 @@ export const healthSchema = z
     obstacle: z.string().nullable().meta({
       description: "What keeps workers of the endpoint's version from coming up; null while nothing does.",
     }),
+    budget: z
+      .object({
+        of: z.enum(["endpoint", "account"]),
+        state: z.enum(["warning", "reached"]),
+        limit: z.number().meta({ description: "Dollars." }),
+        period: z.enum(["day", "month"]),
+        until: z.iso.datetime().meta({ description: "When the period ends." }),
+      })
+      .nullable()
+      .meta({
+        description:
+          "A budget that is reached, or about to be; null while none is. One that is reached starts no job.",
+      }),
     limits: z
       .object({
         windowMs: z.int().meta({ description: "Requests are counted over this long." }),

@@ -145,6 +145,8 @@ export function toEndpointConfig(
     allowedCudaVersions: splitList(record.allowedCudaVersions),
     minCudaVersion: record.minCudaVersion,
     flashBootType: record.flashBootType,
+    shareWeight: record.shareWeight,
+    sharePriority: record.sharePriority,
     ...(template && { containerDiskInGb: template.containerDiskInGb }),
   };
 }

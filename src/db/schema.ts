@@ -15,9 +15,10 @@ import {
 } from "drizzle-orm/sqlite-core";
 import { AUTH_REQUEST_STATUSES, ENVIRONMENT_STATES } from "../contract/flash/flash-names.ts";
 import { CLUSTER_TYPES } from "../contract/pod.ts";
+import { SHARE_PRIORITIES, SHARE_WEIGHT_DEFAULT } from "../contract/endpoint.ts";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { FULL_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
-import type { GpuTime } from "../domain/metrics/worker-usage.ts";
+import type { GpuTime, VersionTime } from "../domain/metrics/worker-usage.ts";
 import type { HostStock } from "../domain/placement/stock.ts";
 
 export type EnvironmentVariable = { readonly key: string; readonly value: string };
@@ -150,6 +151,9 @@ export const endpoint = sqliteTable(
     minCudaVersion: text("min_cuda_version"),
     executionTimeoutMs: integer("execution_timeout_ms").notNull(),
     queueDepthMax: integer("queue_depth_max").notNull().default(QUEUE_DEPTH_MAX),
+    /** How much capacity it is entitled to beside others of its account, and what comes before that. */
+    shareWeight: integer("share_weight").notNull().default(SHARE_WEIGHT_DEFAULT),
+    sharePriority: text("share_priority", { enum: SHARE_PRIORITIES }).notNull().default("NORMAL"),
     flashBootType: text("flash_boot_type", { enum: ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] }),
     compliance: strings("compliance").notNull(),
     /** Grows when running workers must be replaced. */
@@ -526,6 +530,10 @@ export const usageHour = sqliteTable(
     workerMs: integer("worker_ms").notNull().default(0),
     /** Time of GPUs by model, each GPU counted separately. */
     gpus: text("gpus", { mode: "json" }).$type<readonly GpuTime[]>().notNull().default([]),
+    /** Time and cost of workers by version; empty in hours before prices of hosts were known. */
+    versions: text("versions", { mode: "json" }).$type<readonly VersionTime[]>().notNull().default([]),
+    /** Of workers, while they had jobs or requests. */
+    busyMs: integer("busy_ms").notNull().default(0),
     /** Of a pod, whose id is that of the endpoint. */
     isPod: flag("is_pod").notNull().default(false),
     /** When it was last requested from the endpoint's object; 0 for never. */

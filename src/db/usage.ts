@@ -6,7 +6,7 @@
  * U2  Writes of workers leave jobs unchanged, and the reverse.
  */
 import { and, asc, desc, eq, getTableColumns, gte, inArray, lt, min, sql, type SQL } from "drizzle-orm";
-import type { GpuTime } from "../domain/metrics/worker-usage.ts";
+import type { GpuTime, VersionTime } from "../domain/metrics/worker-usage.ts";
 import type { Database } from "./database.ts";
 import { pod, usageHour, usageProgress } from "./schema.ts";
 
@@ -23,6 +23,7 @@ export type WorkerTotals = Pick<
   "endpointId" | "hour" | "accountId" | "endpointName" | "workerMs"
 > & {
   readonly gpus: readonly GpuTime[];
+  readonly versions: readonly VersionTime[];
 };
 
 /** What jobs did in an hour. */
@@ -39,6 +40,7 @@ export type JobTotals = Pick<
   | "coldStarts"
   | "delayMs"
   | "executionMs"
+  | "busyMs"
 >;
 
 /** The rows travel as one parameter. */
@@ -48,15 +50,15 @@ export async function saveWorkerTotals(db: Database, totals: readonly WorkerTota
   for (let from = 0; from < totals.length; from += ROWS_PER_STATEMENT) {
     const rows = JSON.stringify(totals.slice(from, from + ROWS_PER_STATEMENT));
     await db.run(sql`
-      INSERT INTO usage_hour (endpoint_id, hour, account_id, endpoint_name, worker_ms, gpus, is_pod)
+      INSERT INTO usage_hour (endpoint_id, hour, account_id, endpoint_name, worker_ms, gpus, versions, is_pod)
       SELECT value ->> 'endpointId', value ->> 'hour', value ->> 'accountId', value ->> 'endpointName',
-             value ->> 'workerMs', value -> 'gpus',
+             value ->> 'workerMs', value -> 'gpus', value -> 'versions',
              EXISTS (SELECT 1 FROM pod WHERE id = value ->> 'endpointId') OR
              EXISTS (SELECT 1 FROM usage_hour AS known WHERE known.endpoint_id = value ->> 'endpointId' AND known.is_pod)
       FROM json_each(${rows}) WHERE true
       ON CONFLICT (endpoint_id, hour) DO UPDATE SET
         endpoint_name = CASE excluded.endpoint_name WHEN '' THEN endpoint_name ELSE excluded.endpoint_name END,
-        worker_ms = excluded.worker_ms, gpus = excluded.gpus
+        worker_ms = excluded.worker_ms, gpus = excluded.gpus, versions = excluded.versions
       WHERE excluded.worker_ms > worker_ms OR endpoint_name = ''`);
   }
 }
@@ -71,17 +73,17 @@ export async function saveJobTotals(
   const rows = JSON.stringify(totals);
   await db.run(sql`
     INSERT INTO usage_hour (endpoint_id, hour, account_id, endpoint_name, requests, completed, failed, cancelled,
-                            timed_out, expired, retried, cold_starts, delay_ms, execution_ms, jobs_at)
+                            timed_out, expired, retried, cold_starts, delay_ms, execution_ms, busy_ms, jobs_at)
     SELECT ${endpointId}, value ->> 'hour', ${accountId}, ${endpointName}, value ->> 'requests',
            value ->> 'completed', value ->> 'failed', value ->> 'cancelled', value ->> 'timedOut',
            value ->> 'expired', value ->> 'retried', value ->> 'coldStarts', value ->> 'delayMs',
-           value ->> 'executionMs', ${queriedAt}
+           value ->> 'executionMs', value ->> 'busyMs', ${queriedAt}
     FROM json_each(${rows}) WHERE true
     ON CONFLICT (endpoint_id, hour) DO UPDATE SET
       requests = excluded.requests, completed = excluded.completed, failed = excluded.failed,
       cancelled = excluded.cancelled, timed_out = excluded.timed_out, expired = excluded.expired,
       retried = excluded.retried, cold_starts = excluded.cold_starts, delay_ms = excluded.delay_ms,
-      execution_ms = excluded.execution_ms, jobs_at = excluded.jobs_at
+      execution_ms = excluded.execution_ms, busy_ms = excluded.busy_ms, jobs_at = excluded.jobs_at
     WHERE excluded.jobs_at > jobs_at`);
 }
 
@@ -157,6 +159,7 @@ export function markPodUsage(db: Database, deleted: SQL | undefined, now: number
     accountId: pod.accountId,
     endpointName: pod.name,
     gpus: sql`'[]'`,
+    versions: sql`'[]'`,
     isPod: sql`1`,
   };
   const columns = Object.keys(getTableColumns(usageHour)).map((column) => sql`${values[column] ?? sql`0`}`);

@@ -15,8 +15,20 @@ export type DesiredWorkersUpdate = {
   readonly isRemoved: boolean;
 };
 
+/** What an endpoint states to Fleet while capacity is short. Level-triggered: the last statement counts. */
+export type CapacityStatement = {
+  readonly endpointId: string;
+  /** Of the contention. */
+  readonly number: number;
+  /** A job waits for which workers are added. */
+  readonly isWaiting: boolean;
+  /** Epochs of workers that have no job and are not needed, and since when, epoch ms. */
+  readonly spare: readonly (readonly [epoch: string, freeSinceAt: number])[];
+};
+
 export interface FleetPort extends Rpc.DurableObjectBranded {
   setDesiredWorkers(update: DesiredWorkersUpdate): Promise<void>;
+  stateCapacity(statement: CapacityStatement): Promise<void>;
   /** The present report for an endpoint, with a revision above `lastRevision`. */
   reportOf(endpointId: string, lastRevision: number): Promise<FleetReport>;
   /** What an object that had the rows of all accounts has of another one. */

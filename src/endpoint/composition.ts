@@ -24,9 +24,10 @@ import { MetricsHandlers } from "./metrics/metrics-handlers.ts";
 import { Claims } from "./queue/claims.ts";
 import { JobStorage, OrphanedPayloads } from "./queue/job-storage.ts";
 import { JobStore } from "./queue/job-store.ts";
-import { QueueLedger } from "./queue/queue-ledger.ts";
+import { QueueLedger, type Checkpoint } from "./queue/queue-ledger.ts";
 import { Queue } from "./queue/queue.ts";
 import { RunningTimes } from "./queue/running-times.ts";
+import { SegmentDeadlines } from "./queue/segment-deadlines.ts";
 import { Autoscaler, type DesiredState } from "./scaling/autoscaler.ts";
 import { Rollout } from "./scaling/rollout.ts";
 import { WorkerConcurrency } from "./scaling/worker-set.ts";
@@ -50,6 +51,7 @@ export type EndpointEnv = {
 /** Calls of the object to Fleet. */
 export type FleetCalls = {
   readonly setDesiredWorkers: FleetPort["setDesiredWorkers"];
+  readonly stateCapacity: FleetPort["stateCapacity"];
   /** Fetches the report of Fleet and takes it over. */
   readonly updateReport: () => Promise<void>;
 };
@@ -115,7 +117,7 @@ export function openEndpoint(context: DurableObjectState, env: EndpointEnv, flee
       loadBalancing: loadBalancing.hooks,
       scaling: scalingHooks(context, fleet, scaling.scaling, agents.exchanges, loadBalancing),
       metrics: metrics.hooks,
-      checkpoint: { commit: (_, now) => queue.ledger.persist(now) },
+      checkpoint: { commit: (_, now) => void (queue.ledger.persist(now) && queue.outbox.flushAll()) },
       webhooks: clients.webhooks.hooks,
       batches: clients.batches.hooks,
     },
@@ -165,11 +167,13 @@ function openQueue(context: DurableObjectState, env: EndpointEnv, { database, fa
   const orphans = new OrphanedPayloads(env.PAYLOADS, facts, (work) => context.waitUntil(work));
   const store = new JobStore(database);
   const claims = new Claims(store, factStore.map("claims:"));
-  const ledger = new QueueLedger(store, claims, activity, factStore.fact("checkpoint"));
+  const deadlines = new SegmentDeadlines();
+  const stored = factStore.fact<Checkpoint>("checkpoint");
+  const ledger = new QueueLedger({ store, claims, activity, deadlines, stored });
   const times = new RunningTimes();
   const { sql } = context.storage;
   const storage = new JobStorage({ sql, claims, ledger, batches, gigabytes: env.ENDPOINT_STORAGE_GB });
-  const queue = new Queue({ store, claims, ledger, times, orphans, chunks, outbox, batches });
+  const queue = new Queue({ store, claims, ledger, times, deadlines, orphans, chunks, outbox, batches });
   return { store, claims, ledger, times, storage, queue, orphans, chunks, outbox, batches, activity };
 }
 
@@ -224,6 +228,9 @@ function scalingHooks(
     },
     send: () => {
       if (scaling.isUnsent) context.waitUntil(scaling.send(fleet.setDesiredWorkers));
+      const now = Date.now();
+      const { statements } = scaling;
+      if (statements.isDue(now)) context.waitUntil(statements.send(fleet.stateCapacity, now));
     },
     nextAt: (now) => scaling.nextAt(now),
   };
@@ -235,12 +242,13 @@ function openAgents(
   queue: JobQueue,
   { concurrency, scaling }: Scaling,
 ) {
-  const dispatch = new Dispatch();
+  const dispatch = new Dispatch(() => exchanges.onChannels());
   const notifier = new EndpointNotifier(context, base.limits);
   const followers = new Followers(context);
   const handlers = new AgentHandlers({ ...queue, dispatch, concurrency });
   const parts = { ...base, ...queue, scaling, dispatch, handlers, notifier, followers };
-  return { dispatch, notifier, handlers, exchanges: new AgentExchanges(parts) };
+  const exchanges = new AgentExchanges(parts);
+  return { dispatch, notifier, handlers, exchanges };
 }
 
 type Agents = ReturnType<typeof openAgents>;

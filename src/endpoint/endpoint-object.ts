@@ -6,7 +6,7 @@ import type { MetricsWindow } from "../contract/metrics.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import { payloadPrefix } from "../durable/stored-payload.ts";
-import type { FleetReport } from "../domain/jobs/queue-reason.ts";
+import { isStopped, type FleetReport } from "../domain/jobs/queue-reason.ts";
 import { fleetObjectName, near, type FleetPort } from "../durable/ports.ts";
 import type { ResetReason } from "../link/link-messages.ts";
 import type { BatchCall, BatchRequestsCall } from "./batches/messages.ts";
@@ -35,6 +35,10 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     super(context, env);
     this.#endpoint = openEndpoint(context, env, {
       setDesiredWorkers: (desired) => this.#fleet(desired.config).setDesiredWorkers(desired),
+      stateCapacity: async (statement) => {
+        const { config } = this.#endpoint.facts;
+        if (config) await this.#fleet(config).stateCapacity(statement);
+      },
       updateReport: () => this.#updateReport(),
     });
     void context.blockConcurrencyWhile(() => this.#wake());
@@ -207,11 +211,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
    * effect, which is another one when this report is older; or that the endpoint was deleted.
    */
   async fleetReport(report: FleetReport): Promise<number | "removed"> {
-    const { facts, commit, hooks } = this.#endpoint;
+    const { facts, commit, hooks, loadBalancing } = this.#endpoint;
     const { revision } = facts.report;
     if (!facts.config) return facts.isRemoved ? "removed" : revision;
     if (report.revision <= revision) return revision;
+    const hasTurned = isStopped(facts.report) !== isStopped(report);
     await commit.run(() => hooks.learn(facts.learn(report), Date.now()));
+    if (hasTurned) loadBalancing.handlers.notify();
     return report.revision;
   }
 

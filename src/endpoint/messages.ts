@@ -177,6 +177,8 @@ export type JobHour = {
   readonly delayMs: number;
   readonly executionMs: number;
   readonly coldStarts: number;
+  /** Of workers, while they had jobs or requests. */
+  readonly busyMs: number;
 };
 
 export type UsageReply = Unconfigured | { readonly kind: "usage"; readonly hours: readonly JobHour[] };
@@ -253,6 +255,9 @@ export type Claim = AttemptRef & {
 
 export type Stop = AttemptRef & { readonly reason: StopReason };
 export type Ack = AttemptRef & { readonly outcome: "accepted" | "refused" };
+
+/** Jobs that come on the wake-up channel of an exchange, as JSON. */
+export type ChannelAnswer = { readonly at: number; readonly jobs: readonly Claim[] };
 
 export type ExchangeAnswer = {
   /** When the object made it, epoch ms; absent where it made none. */

@@ -1,6 +1,8 @@
 /** The parts of a Fleet object beside its wake-up channels and its alarm. */
 import type { ObjectDatabase } from "../durable/sql.ts";
+import type { GpuPrices } from "../domain/costs/nominal-prices.ts";
 import type { ClusterRange } from "../domain/pods/cluster-addresses.ts";
+import { Budgets } from "./budgets.ts";
 import { FleetStore } from "./fleet-store.ts";
 import { HostPools, HostRevisions } from "./hosts/host-pools.ts";
 import { HostModels } from "./hosts/host-models.ts";
@@ -12,20 +14,27 @@ import { PodWorkers } from "./pods/pod-workers.ts";
 import { Pods } from "./pods/pods.ts";
 import { Preemptor } from "./pods/preemptor.ts";
 import { PromisedPlaces } from "./pods/promised-places.ts";
+import { CapacitySharing } from "./placement/capacity-sharing.ts";
 import { Placer } from "./placement/placer.ts";
 import { Standbys } from "./placement/standbys.ts";
 import { UsageStore, WorkerUsage } from "./worker-usage.ts";
 
 export type FleetParts = ReturnType<typeof fleetParts>;
 
-/** `clusterRange`: addresses for pods of clusters; undefined for none. */
-export function fleetParts(database: ObjectDatabase, clusterRange?: ClusterRange) {
+export type FleetSettings = {
+  /** Addresses for pods of clusters; absent for none. */
+  readonly clusterRange?: ClusterRange | undefined;
+  readonly gpuPrices?: GpuPrices;
+};
+
+export function fleetParts(database: ObjectDatabase, { clusterRange, gpuPrices = {} }: FleetSettings = {}) {
   const store = new FleetStore(database);
   const podStore = new PodStore(database);
   const promised = new PromisedPlaces();
   const pools = new HostPools(store, podStore, promised);
   const revisions = new HostRevisions(store);
-  const usage = new WorkerUsage(store, podStore, new UsageStore(database));
+  const usage = new WorkerUsage(store, podStore, new UsageStore(database, gpuPrices), gpuPrices);
+  const budgets = new Budgets(database, store, usage);
   const standbys = new Standbys(store, pools, revisions, usage);
   const telemetry = new TelemetryCache();
   const models = new HostModels();
@@ -39,6 +48,7 @@ export function fleetParts(database: ObjectDatabase, clusterRange?: ClusterRange
     pools,
     revisions,
     usage,
+    budgets,
     standbys,
     telemetry,
     models,
@@ -47,7 +57,8 @@ export function fleetParts(database: ObjectDatabase, clusterRange?: ClusterRange
   const podWorkers = new PodWorkers(base);
   const preemptor = new Preemptor({ ...base, podWorkers });
   const podPlacer = new PodPlacer({ ...base, podWorkers, preemptor });
-  const placer = new Placer({ ...base, podPlacer, preemptor });
+  const sharing = new CapacitySharing(base);
+  const placer = new Placer({ ...base, podPlacer, preemptor, sharing });
   const pods = new Pods({ ...base, podWorkers, podPlacer });
-  return { ...base, podPlacer, placer, pods };
+  return { ...base, podPlacer, sharing, placer, pods };
 }

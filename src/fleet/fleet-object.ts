@@ -1,13 +1,21 @@
 /** The Fleet object of an account: its hosts, and which worker runs on which of them. */
 import { DurableObject } from "cloudflare:workers";
 import { endpointObjectName, fleetObjectName } from "../durable/ports.ts";
+import { usableGpuPrices } from "../domain/costs/nominal-prices.ts";
 import { clusterRangeOf } from "../domain/pods/cluster-addresses.ts";
 import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { WakeUpChannels } from "../durable/waiters.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
-import type { DesiredWorkersUpdate, EndpointPort, FleetPort, MovedRow } from "../durable/ports.ts";
+import type {
+  CapacityStatement,
+  DesiredWorkersUpdate,
+  EndpointPort,
+  FleetPort,
+  MovedRow,
+} from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
+import type { Budget } from "../domain/costs/budget.ts";
 import type { PodConfig } from "../contract/pod.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
 import { takeFleetSnapshot, type FleetSnapshot } from "./fleet-snapshot.ts";
@@ -20,6 +28,7 @@ import { HostRegistry } from "./hosts/host-registry.ts";
 import { StockReports } from "./hosts/stock-reports.ts";
 import type {
   AssignmentsReply,
+  BudgetView,
   FleetSyncReply,
   HostChange,
   HostView,
@@ -47,6 +56,8 @@ export type FleetObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
   /** Private addresses of pods of clusters, as an IPv4 network; see docs/reference/pods.md. */
   readonly CLUSTER_NETWORK?: string;
+  /** Prices of GPUs on hosts whose owner has set none. */
+  readonly GPU_PRICES?: string;
 };
 
 export class FleetObject extends DurableObject<FleetObjectEnv> {
@@ -68,7 +79,10 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     super(context, env);
     const database = new ObjectDatabase(context.storage.sql);
     database.migrate(FLEET_MIGRATIONS);
-    this.#parts = fleetParts(database, clusterRangeOf(env.CLUSTER_NETWORK));
+    this.#parts = fleetParts(database, {
+      clusterRange: clusterRangeOf(env.CLUSTER_NETWORK),
+      gpuPrices: usableGpuPrices(env.GPU_PRICES),
+    });
     this.#store = this.#parts.store;
     this.#registry = new HostRegistry(this.#parts);
     this.#stock = new StockReports((now) => this.#registry.stock(now));
@@ -88,9 +102,12 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     else if (!this.#handover.isTaken) await this.#takeOver(this.ctx.id.name ?? "");
     this.#store.load();
     this.#parts.podStore.load();
+    this.#parts.usage.load();
+    this.#parts.budgets.load();
     this.#registry.recover(Date.now(), (hostId) => this.#channels.find(hostTag(hostId))[0]?.waiter);
     this.#parts.placer.reviewAll();
     this.#parts.podPlacer.reviewAll();
+    this.#reviewBudgets(Date.now());
     await this.#alarm.load();
   }
 
@@ -127,13 +144,20 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   async setDesiredWorkers(update: DesiredWorkersUpdate): Promise<void> {
     this.#refuseOthers(update.config.accountId);
     await this.#commit.run(() => {
-      if (update.isRemoved) this.#parts.placer.removeDesiredWorkers(update.config.endpointId);
-      else this.#store.saveDesiredWorkers({ desired: update.desired, config: update.config });
+      if (update.isRemoved) {
+        this.#parts.placer.removeDesiredWorkers(update.config.endpointId);
+        this.#parts.budgets.remove(update.config.endpointId);
+      } else this.#store.saveDesiredWorkers({ desired: update.desired, config: update.config });
       this.#parts.placer.scaleDown(update.config.endpointId, update.leaving ?? [], Date.now());
       this.#parts.placer.resume(update.config.endpointId, update.resume ?? []);
       this.#store.addUnsent(update.config.endpointId);
       this.#parts.placer.review(update.config.endpointId);
     });
+  }
+
+  /** While capacity is short, an endpoint states what it needs and which of its workers are free. */
+  async stateCapacity(statement: CapacityStatement): Promise<void> {
+    await this.#commit.run(() => this.#parts.sharing.state(statement));
   }
 
   /** The present report for an endpoint whose agent names an unknown worker. */
@@ -144,6 +168,30 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** A secret or registry credential of the account has changed. */
   async renewAssignments(accountId: string): Promise<void> {
     await this.#commit.run(() => this.#registry.renewAssignments(accountId));
+  }
+
+  // Budgets
+
+  /** Sets a budget of the account or of one of its endpoints, whose costs of the present period count. */
+  async saveBudget({ forgiven: _, ...limits }: Budget): Promise<void> {
+    const { budgets } = this.#parts;
+    await this.#commit.run(() =>
+      budgets.save({ ...limits, forgiven: budgets.find(limits.endpointId)?.forgiven ?? null }),
+    );
+  }
+
+  /** Returns false where there is no such budget. */
+  async removeBudget(endpointId: string | null): Promise<boolean> {
+    return this.#commit.run(() => this.#parts.budgets.remove(endpointId));
+  }
+
+  /** What was spent in the present period counts no more. Returns false where there is no such budget. */
+  async resetBudget(endpointId: string | null): Promise<boolean> {
+    return this.#commit.run(() => this.#parts.budgets.reset(endpointId, Date.now()));
+  }
+
+  async budgets(): Promise<BudgetView[]> {
+    return this.#parts.budgets.views(Date.now());
   }
 
   // Pods
@@ -206,7 +254,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** Hours of workers from `since` on; the caller has stored what is older than `storedUntil`. */
   async usage({ since, until, storedUntil }: UsageCall): Promise<EndpointHour[]> {
     return this.#commit.run(() => {
-      this.#parts.usage.forgetBefore(storedUntil);
+      this.#parts.usage.forgetBefore(storedUntil, Date.now());
       this.#store.forgetGone(Date.now() - REMOVED_WORKER_RETENTION_MS);
       return this.#parts.usage.hours(since, until, Date.now());
     });
@@ -233,8 +281,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   #replyTo({ hostId, holdMs, appliedRevision }: SyncCall): FleetSyncReply {
     const { revision = 0, removedAt = null } = this.#store.hosts.get(hostId) ?? {};
     if (removedAt !== null) return { kind: "removed" };
-    if (holdMs > 0 && revision === appliedRevision) return { kind: "quiet" };
-    return this.#assignmentsOf(hostId);
+    const assigned = this.#assignmentsOf(hostId);
+    return holdMs > 0 && revision === appliedRevision ? { kind: "quiet", assigned } : assigned;
   }
 
   #withStock(isUrgent = false): WithStock {
@@ -253,10 +301,10 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     });
   }
 
-  /** Cordons or drains a host. */
+  /** Cordons, drains or prices a host. */
   async changeHost(change: HostChange): Promise<void> {
     this.#refuseOthers(change.accountId);
-    await this.#commit.run(() => this.#registry.change(change));
+    await this.#commit.run(() => this.#registry.change(change, Date.now()));
   }
 
   /** The token of a host is revoked: its workers are placed elsewhere. */
@@ -313,8 +361,11 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const { nextTime } = this.#parts.podStore;
     if (nextTime !== null) this.#alarm.armBy(nextTime);
     if (hasUnsent) this.#alarm.armBy(now + REPORT_AGAIN_MS);
+    this.#alarm.armBy(this.#parts.budgets.nextAt);
     const { nextExpiryAt } = this.#parts.standbys;
     if (nextExpiryAt !== null) this.#alarm.armBy(nextExpiryAt);
+    const { reviewAt } = this.#parts.sharing;
+    if (reviewAt !== null) this.#alarm.armBy(reviewAt);
     if (this.#parts.placer.hasStaleFailures) this.#alarm.armBy(now + PLACEMENT_FAILURE_CACHE_MS);
   }
 
@@ -323,8 +374,16 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   #plan(): void {
     const now = Date.now();
     this.#registry.expelSilent(now);
+    this.#reviewBudgets(now);
     this.#parts.placer.plan(now, (hostId) => this.#parts.presence.isPresent(hostId, now));
     for (const endpointId of this.#parts.placer.takeChangedEndpoints()) this.#store.addUnsent(endpointId);
+  }
+
+  #reviewBudgets(now: number): void {
+    for (const endpointId of this.#parts.budgets.review(now)) {
+      this.#store.addUnsent(endpointId);
+      this.#parts.placer.review(endpointId);
+    }
   }
 
   #assignmentsOf(hostId: string): AssignmentsReply {
@@ -378,7 +437,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
         this.#lastReportRevision = Math.max(this.#lastReportRevision, acknowledged);
         return;
       }
-      this.#sentReports.set(endpointId, json);
+      // An object without a configuration takes no report; it gets this one when it asks for workers.
+      if (acknowledged === "removed" || acknowledged === revision) this.#sentReports.set(endpointId, json);
     }
     if (!this.#parts.placer.hasEndpoint(endpointId)) this.#sentReports.delete(endpointId); // endpoints come and go, Fleet stays
     // If it has changed in the meantime, it stays unsent and is sent again.
@@ -401,8 +461,9 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   /** The report of an endpoint's workers. */
   #describe(endpointId: string): Omit<FleetReport, "revision"> {
-    const workers = reportedWorkers(this.#store, endpointId);
-    return { workers, ...this.#parts.placer.placementStatus(endpointId) };
+    const workers = reportedWorkers(this.#parts, endpointId);
+    const budget = this.#parts.budgets.noticeFor(endpointId);
+    return { workers, ...this.#parts.placer.placementStatus(endpointId), ...(budget && { budget }) };
   }
 }
 

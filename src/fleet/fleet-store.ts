@@ -1,6 +1,7 @@
 /** SQL of the tables of the Fleet object, with copies of these small tables in memory. */
 import type { Inventory, WorkerState } from "../contract/agent/agent.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { HostPrice } from "../domain/costs/host-price.ts";
 import type { Place } from "../domain/placement/host-pool.ts";
 import type { Allocation, Size } from "../domain/placement/host-capacity.ts";
 import type { Failing, Moves } from "../domain/placement/worker-moves.ts";
@@ -22,6 +23,8 @@ export type HostRecord = {
   readonly removedAt: number | null;
   /** Since when a host that has pods has been lost; null for one that is there, or has none. */
   readonly awaySince: number | null;
+  /** As its owner has set it; null for nominal prices. */
+  readonly price: HostPrice | null;
 };
 
 export type WorkerRecord = {
@@ -41,7 +44,10 @@ export type WorkerRecord = {
   /** Since when it is on standby; null for one that runs. */
   readonly standbyAt: number | null;
   readonly revivals: number;
-  /** When it last ran again after standby, or after its host was away; of a pod also when its container first ran. */
+  /**
+   * When it last ran again after standby, or after its host was away, or at another price; of a pod also when its
+   * container first ran.
+   */
   readonly revivedAt: number | null;
   readonly imageDigest: string | null;
   /** As last reported by its agent; not stored. */
@@ -51,6 +57,8 @@ export type WorkerRecord = {
   readonly isPod: boolean;
   /** What the last version of a pod had beside this one's, until its host runs this one; null for nothing. */
   readonly leaving: Pick<Place, "gpuIndexes" | "size"> | null;
+  /** When it was first ready since it was placed or revived; null for one that was not. */
+  readonly readyAt: number | null;
 };
 
 type NewWorker = Pick<WorkerRecord, "workerId" | "endpointId" | "version"> &
@@ -62,7 +70,7 @@ export function newWorker(worker: NewWorker, { hostId, gpuIndexes, size }: Place
     ...{ hostId, gpuIndexes, size },
     ...{ state: "starting", detail: null, createdAt: now, retiredIn: null, start: null },
     ...{ standbyAt: null, revivals: 0, revivedAt: null, imageDigest: null, failing: null },
-    ...{ moves: null, isPod: false, leaving: null },
+    ...{ moves: null, isPod: false, leaving: null, readyAt: null },
     ...worker,
   };
 }
@@ -77,9 +85,13 @@ export class FleetStore {
   readonly unsent = new Set<string>();
   /** Workers on standby that are not being removed. */
   readonly standbys = new Map<string, WorkerRecord>();
+  /** Workers that are being removed: what they take is free soon. */
+  readonly retired = new Map<string, WorkerRecord>();
   readonly #byEndpoint = new Map<string, Map<string, WorkerRecord>>();
   readonly #byHost = new Map<string, Map<string, WorkerRecord>>();
   readonly #database: ObjectDatabase;
+  /** Grows with everything that costs may depend on. */
+  changes = 0;
 
   constructor(database: ObjectDatabase) {
     this.#database = database;
@@ -101,7 +113,7 @@ export class FleetStore {
   #readHosts(): HostRecord[] {
     const rows = this.#database.all<HostRow>`
       SELECT host_id AS hostId, account_id AS accountId, name, agent_version AS agentVersion, inventory, revision,
-             cordoned AS isCordoned, drained AS isDrained, removed_at AS removedAt, away_since AS awaySince
+             cordoned AS isCordoned, drained AS isDrained, removed_at AS removedAt, away_since AS awaySince, price
         FROM host`;
     return rows.map(toHost);
   }
@@ -111,19 +123,21 @@ export class FleetStore {
       SELECT worker_id AS workerId, endpoint_id AS endpointId, host_id AS hostId, version,
              gpu_indexes AS gpuIndexes, state, detail, created_at AS createdAt, retired_in AS retiredIn, start, size,
              standby_at AS standbyAt, revivals, revived_at AS revivedAt, image_digest AS imageDigest, moves,
-             is_pod AS isPod, leaving
+             is_pod AS isPod, leaving, ready_at AS readyAt
         FROM worker`;
     return rows.map(toWorker);
   }
 
   saveHost(host: HostRecord): void {
+    this.changes += 1;
     this.hosts.set(host.hostId, host);
     this.#database.run`
       INSERT OR REPLACE INTO host
-        (host_id, account_id, agent_version, inventory, revision, name, cordoned, drained, removed_at, away_since)
+        (host_id, account_id, agent_version, inventory, revision, name, cordoned, drained, removed_at, away_since,
+         price)
       VALUES (${host.hostId}, ${host.accountId}, ${host.agentVersion}, ${JSON.stringify(host.inventory)},
               ${host.revision}, ${host.name}, ${host.isCordoned}, ${host.isDrained}, ${host.removedAt},
-              ${host.awaySince})`;
+              ${host.awaySince}, ${host.price && JSON.stringify(host.price)})`;
   }
 
   removeHost(hostId: string): void {
@@ -132,17 +146,19 @@ export class FleetStore {
   }
 
   saveWorker(worker: WorkerRecord): void {
+    this.changes += 1;
     this.#remember(worker);
     const { start, size, moves, leaving } = worker;
     this.#database.run`
       INSERT OR REPLACE INTO worker
         (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
-         start, size, standby_at, revivals, revived_at, image_digest, moves, is_pod, leaving)
+         start, size, standby_at, revivals, revived_at, image_digest, moves, is_pod, leaving, ready_at)
       VALUES (${worker.workerId}, ${worker.endpointId}, ${worker.hostId}, ${worker.version},
               ${JSON.stringify(worker.gpuIndexes)}, ${worker.state}, ${worker.detail}, ${worker.createdAt},
               ${worker.retiredIn}, ${start && JSON.stringify(start)}, ${size && JSON.stringify(size)},
               ${worker.standbyAt}, ${worker.revivals}, ${worker.revivedAt}, ${worker.imageDigest},
-              ${moves && JSON.stringify(moves)}, ${worker.isPod}, ${leaving && JSON.stringify(leaving)})`;
+              ${moves && JSON.stringify(moves)}, ${worker.isPod}, ${leaving && JSON.stringify(leaving)},
+              ${worker.readyAt})`;
   }
 
   /** Updates only what is not stored. */
@@ -151,9 +167,11 @@ export class FleetStore {
   }
 
   removeWorker(workerId: string, now: number): void {
+    this.changes += 1;
     const worker = this.workers.get(workerId);
     this.workers.delete(workerId);
     this.standbys.delete(workerId);
+    this.retired.delete(workerId);
     if (worker) {
       const { endpointId, hostId } = worker;
       removeFrom(this.#byEndpoint, endpointId, workerId);
@@ -229,9 +247,16 @@ export class FleetStore {
     this.workers.set(worker.workerId, worker);
     if (worker.standbyAt !== null && worker.retiredIn === null) this.standbys.set(worker.workerId, worker);
     else this.standbys.delete(worker.workerId);
+    if (worker.retiredIn === null) this.retired.delete(worker.workerId);
+    else this.retired.set(worker.workerId, worker);
     addTo(this.#byEndpoint, worker.endpointId, worker);
     addTo(this.#byHost, worker.hostId, worker);
   }
+}
+
+/** It runs, and is not being removed. */
+export function isActive({ retiredIn, standbyAt }: WorkerRecord): boolean {
+  return retiredIn === null && standbyAt === null;
 }
 
 /** What these workers take of their host. */
@@ -253,8 +278,10 @@ function removeFrom(groups: Groups, key: string, workerId: string): void {
   if (group?.size === 0) groups.delete(key);
 }
 
-type HostRow = Omit<HostRecord, "inventory" | "isCordoned" | "isDrained"> &
-  Readonly<Record<"inventory", string> & Record<"isCordoned" | "isDrained", number>>;
+type HostRow = Omit<HostRecord, "inventory" | "price" | "isCordoned" | "isDrained"> &
+  Readonly<
+    Record<"inventory", string> & Record<"price", string | null> & Record<"isCordoned" | "isDrained", number>
+  >;
 
 /** A worker whose lists and records are JSON. */
 type WorkerRow = Omit<WorkerRecord, WorkerJson | "gpuIndexes" | "failing" | "isPod"> &
@@ -267,6 +294,7 @@ function toHost(row: HostRow): HostRecord {
     inventory: JSON.parse(row.inventory) as Inventory,
     isCordoned: row.isCordoned !== 0,
     isDrained: row.isDrained !== 0,
+    price: parse<HostPrice>(row.price),
   };
 }
 

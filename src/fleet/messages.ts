@@ -9,6 +9,8 @@ import type {
 import type { HostTelemetry } from "../contract/agent/telemetry.ts";
 import type { HostModel } from "../contract/model.ts";
 import type { PodConfig } from "../contract/pod.ts";
+import type { Budget, BudgetState, Period } from "../domain/costs/budget.ts";
+import type { HostPrice } from "../domain/costs/host-price.ts";
 import type { PlacementFailure } from "../domain/placement/host-pool.ts";
 import type { GpuStock, HostStock } from "../domain/placement/stock.ts";
 import type { StopReason } from "../domain/pods/pod-life.ts";
@@ -60,8 +62,8 @@ export type AssignmentsReply = {
 
 export type FleetSyncReply =
   | AssignmentsReply
-  /** No change: wait on a wake-up channel, then call again. */
-  | { readonly kind: "quiet" }
+  /** No change: wait on a wake-up channel, and call again if there is news. Objects of older versions leave out `assigned`. */
+  | { readonly kind: "quiet"; readonly assigned?: AssignmentsReply }
   /** The host was removed. */
   | { readonly kind: "removed" };
 
@@ -70,6 +72,9 @@ export type StockReport = { readonly at: number; readonly hosts: readonly HostSt
 
 /** What a call of a host has changed for the catalog; absent when it knows it. */
 export type WithStock = { readonly stock?: StockReport };
+
+/** A budget and what is spent of it, in dollars, in the present period. */
+export type BudgetView = Budget & Period & { readonly spent: number; readonly state: BudgetState };
 
 // Pods
 
@@ -152,6 +157,8 @@ export type HostChange = {
   readonly name: string;
   readonly cordoned?: boolean | undefined;
   readonly drained?: boolean | undefined;
+  /** Null: nominal prices. */
+  readonly price?: HostPrice | null | undefined;
 };
 
 /** A host, for its owner. */
@@ -164,6 +171,8 @@ export type HostView = {
   readonly workers: number;
   readonly isCordoned: boolean;
   readonly isDrained: boolean;
+  /** Null for nominal prices. */
+  readonly price: HostPrice | null;
   /** Null when the host has not called since the object started. */
   readonly lastSeenAt: number | null;
   /** Null until the host has reported it since the object started. */

@@ -103,4 +103,20 @@ export const FLEET_MIGRATIONS = [
    CREATE INDEX handover_account ON handover (account_id);
    -- Steps of the handover that this object has taken.
    CREATE TABLE step (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`,
+  `-- What its owner says it costs, as JSON; null for nominal prices.
+   ALTER TABLE host ADD COLUMN price TEXT;
+   ALTER TABLE worker ADD COLUMN ready_at INTEGER;
+   ALTER TABLE ended_worker ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE ended_worker ADD COLUMN ready_at INTEGER;
+   -- Dollars; null in rows from before.
+   ALTER TABLE ended_worker ADD COLUMN per_hour REAL;`,
+  `-- What may be spent: of an endpoint, or of the account, whose scope is empty. As JSON.
+   CREATE TABLE budget (scope TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;
+   -- Dollars that ended workers of an endpoint have cost on a day, beside those in ended_worker.
+   CREATE TABLE spent_day (
+     endpoint_id TEXT    NOT NULL,
+     day         INTEGER NOT NULL,
+     cost        REAL    NOT NULL,
+     PRIMARY KEY (endpoint_id, day)
+   ) STRICT, WITHOUT ROWID;`,
 ] as const;

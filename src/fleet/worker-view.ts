@@ -3,6 +3,7 @@ import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { detailWithMoves } from "../domain/placement/worker-moves.ts";
 import type { WorkerSnapshot } from "../domain/jobs/queue-reason.ts";
 import { resolveDataCenter } from "../catalog/data-centers.ts";
+import type { FleetParts } from "./composition.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
 import type { WorkerView } from "./messages.ts";
 
@@ -15,12 +16,21 @@ export function viewWorkers(store: FleetStore, endpointIds: readonly string[]): 
 }
 
 /** The workers of an endpoint, as reported to its object. */
-export function reportedWorkers(store: FleetStore, endpointId: string): readonly WorkerSnapshot[] {
+export function reportedWorkers(
+  { store, usage }: Pick<FleetParts, "store" | "usage">,
+  endpointId: string,
+): readonly WorkerSnapshot[] {
   return store.workersOf(endpointId).map((worker) => {
     const { workerId, hostId, version, start, revivals } = worker;
     const status = { state: stateOf(worker), detail: detailWithMoves(worker), start };
-    return { workerId, hostId, version, ...status, ...(revivals > 0 && { revivals }) };
+    const perHour = usage.priceOf(worker);
+    const cost = { ...(perHour > 0 && { perHour }), ...startingTimeOf(worker) };
+    return { workerId, hostId, version, ...status, ...(revivals > 0 && { revivals }), ...cost };
   });
+}
+
+function startingTimeOf({ readyAt, revivedAt, createdAt }: WorkerRecord): Pick<WorkerSnapshot, "startingMs"> {
+  return readyAt === null ? {} : { startingMs: Math.max(0, readyAt - (revivedAt ?? createdAt)) };
 }
 
 /** The state of a worker for users: standby as soon as it gets no more jobs, unless it is being removed. */

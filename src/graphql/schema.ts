@@ -3,6 +3,7 @@ import { GraphQLScalarType, Kind, valueFromASTUntyped, type GraphQLFieldResolver
 import { accountResolvers, accountSdl } from "./account/account.ts";
 import { keyResolvers, keySdl } from "./account/api-keys.ts";
 import { auditResolvers, auditSdl } from "./account/audit-log.ts";
+import { budgetResolvers, budgetSdl } from "./account/budgets.ts";
 import { usageResolvers, usageSdl } from "./account/usage.ts";
 import { catalogResolvers } from "./compute/catalog-resolvers.ts";
 import { catalogSdl } from "./compute/catalog-schema.graphql.ts";
@@ -79,6 +80,7 @@ export const managementSchema = makeExecutableSchema({
     secretSdl,
     registryAuthSdl,
     usageSdl,
+    budgetSdl,
   ],
   resolvers: [
     scalarResolvers,
@@ -99,6 +101,7 @@ export const managementSchema = makeExecutableSchema({
     secretResolvers,
     registryAuthResolvers,
     usageResolvers,
+    budgetResolvers,
   ],
 });
 

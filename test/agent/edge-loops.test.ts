@@ -22,6 +22,7 @@ import {
   syncRequestSchema,
 } from "../../src/contract/agent/agent.ts";
 import { assignment } from "../support/agent-fixture.ts";
+import { receiveOne } from "../support/received-attempt.ts";
 import { until } from "../support/until.ts";
 
 const ENDPOINT = "endpoint-1";
@@ -119,7 +120,7 @@ describe("an exchange", () => {
     };
     const report = async (): Promise<void> => {
       const job = { id: "job-1", attempt: 1, workerId: "worker-1", executionTimeoutMs: 60_000 };
-      const record = ledger.receive(ENDPOINT, job);
+      const record = receiveOne(ledger, ENDPOINT, job);
       await ledger.report(record, { kind: "completed", output: "1" });
     };
     const open = (context = edge.context()) => new ExchangeLoop({ ...context, ...options });
@@ -194,7 +195,12 @@ describe("an exchange", () => {
     const stopped = Promise.withResolvers<unknown>();
     const stopJob = (...stop: unknown[]): void => stopped.resolve(stop);
     const { open, ledger } = start(edge, { hasRunning: true, stopJob });
-    ledger.receive(ENDPOINT, { id: "job-1", attempt: 1, workerId: "worker-1", executionTimeoutMs: 60_000 });
+    receiveOne(ledger, ENDPOINT, {
+      id: "job-1",
+      attempt: 1,
+      workerId: "worker-1",
+      executionTimeoutMs: 60_000,
+    });
     open();
     const held = await edge.next("a long poll", isHeld);
     held.answer(404, NO_ENDPOINT);

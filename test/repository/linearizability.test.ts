@@ -48,4 +48,15 @@ describe("calls about a job", () => {
   ])("%s", ([, calls, expected], { expect }) => {
     expect(isLinearizable(calls)).toBe(expected);
   });
+
+  test.for([60, 200])("%i, of which many were made at once", (count, { expect }) => {
+    const calls = Array.from({ length: count }, (_, index) => {
+      const sentAt = 3 * index;
+      return index % 9 === 0 ? lost("purge", sentAt) : call("read", sentAt, sentAt + 20, "IN_QUEUE");
+    });
+    const [end, later] = [3 * count + 20, 3 * count + 30];
+    const ended = [...calls, call("read", end, end + 1, "COMPLETED")];
+    expect(isLinearizable(ended)).toBe(true);
+    expect(isLinearizable([...ended, call("read", later, later + 1, "IN_QUEUE")])).toBe(false);
+  });
 });

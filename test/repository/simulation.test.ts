@@ -30,6 +30,12 @@ test("in simulated histories with faults nothing is wrong", { timeout: LIMIT_MS 
   expect(lines.at(-1)).toContain(`${HISTORIES} histories, 0 of them wrong`);
 });
 
+test("endpoints that share GPUs wait for each other, and get what their weights say", async ({ expect }) => {
+  const seen = await node("scenarios/main.ts", "--only", "one GPU");
+  expect(seen.match(/^one GPU/gm)).toHaveLength(2);
+  expect(seen.match(/wrong: .*/g) ?? []).toEqual([]);
+});
+
 test("the same seed makes the same history", async ({ expect }) => {
   const trace = async (): Promise<string> =>
     (await simulate("--from", "5", "--seeds", "1", "--trace")).split("\n").slice(0, -2).join("\n");

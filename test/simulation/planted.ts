@@ -45,7 +45,8 @@ const OWN: readonly Mutant[] = [
   mutant("S6", "if (isExpired(next.job, now)) {", "if (next.seq < 0) {"),
   mutant("S7", "Math.min(lease.expiresAt, lease.timeoutAt, ", "Math.min(lease.expiresAt, "),
   mutant("S8", "for (const lease of this.#parts.claims.running.values()) this.#holdLease(lease, now);", ""),
-  mutant("S9", "notifier.notifyAgentsOfJobs(storage.claimable);", ""),
+  mutant("S9", "if (slots.length > 0) yield { ...offer, slots, answer: send };", ""),
+  mutant("S41", "if (offer.jobs.length > 0) answer(offer.jobs);", ""),
   mutant("S10", "this.#parts.handlers.markStopPending(hostId);", ""),
   mutant("S11", "outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);", ""),
   mutant("S12", "outputs.slice(received + 1 - from); // C3", "outputs; // C3"),
@@ -337,6 +338,11 @@ const OWN: readonly Mutant[] = [
   mutant("G1", "if (isSame && this.#repeatedCount > 0) {", "if (isSame && this.#repeatedCount > 1) {"),
   mutant("G3", "if (lines.every(isOfPod)) return { owner, workers: lines };", ""),
   mutant("G4", "this.#dropped += dropped;", ""),
+  mutant(
+    "G6",
+    "return this.#isFollowed ? Math.min(this.#storedEnd, this.#liveEnd) : this.#storedEnd;",
+    "return this.#storedEnd;",
+  ),
   mutant("G5", "return this.#rate.take(bytes + LINE_BYTES, Date.now());", "return true;"),
 
   // WebSockets
@@ -362,7 +368,8 @@ const OWN: readonly Mutant[] = [
   mutant("W4", "const CONNECTION_IDLE_MS = 1_000;", "const CONNECTION_IDLE_MS = 60_000;"),
 
   // The agent
-  mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
+  mutant("S16", "this.#write(records, () => this.#journal.addAttempts(records));", ""),
+  mutant("S37", "for (const write of this.#writes.values()) write();", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),
   mutant(
     "S18",
@@ -455,16 +462,46 @@ const OWN: readonly Mutant[] = [
   mutant("OP7", "JSON.stringify(assignmentOutlineSchema.parse(assignment)),", "JSON.stringify(assignment),"),
 
   // Pods that give way
-  mutant("N8", "return a.bidPerGpu - b.bidPerGpu ||", "return b.bidPerGpu - a.bidPerGpu ||"),
-  mutant(
-    "N9",
-    "a.bidPerGpu - b.bidPerGpu || b.since - a.since ||",
-    "a.bidPerGpu - b.bidPerGpu || a.since - b.since ||",
-  ),
+  mutant("N8", "return a.cost - b.cost || a.age", "return b.cost - a.cost || a.age"),
+  mutant("N9", "age: -pod.changedAt", "age: pod.changedAt"),
 
   // What an agent has left when it starts again
   mutant("LC1", "entry.needsUpload = hasOutput;", "entry.needsUpload = false;"),
   mutant("LC2", "entry.chunksReceived = span.first - 1;", "entry.chunksReceived = span.last;"),
+
+  // When workers come
+  mutant(
+    "GR1",
+    "const dueAt = Math.max(load.oldestQueuedAt, grownAt) + delayMs;",
+    "const dueAt = load.oldestQueuedAt + delayMs;",
+  ),
+  mutant(
+    "GR2",
+    "const dueAt = Math.max(load.oldestQueuedAt, grownAt) + delayMs;",
+    "const dueAt = Math.max(load.oldestQueuedAt, grownAt) + delayMs / 2;",
+  ),
+  mutant(
+    "GR3",
+    "const running = load.normalQueued > 0 ? load.running : load.normalRunning;",
+    "const running = load.running;",
+  ),
+  mutant(
+    "GR4",
+    "return Math.ceil((load.normalQueued + running) / Math.max(1, perWorker));",
+    "return Math.ceil((load.normalQueued + running) / Math.max(1, perWorker)) + 1;",
+  ),
+
+  // Outputs
+  mutant(
+    "OU1",
+    "return `${payloadPrefix(endpointId)}${jobId}/${attempt}`;",
+    "return `${payloadPrefix(endpointId)}${jobId}/${Math.min(1, attempt)}`;",
+  ),
+  mutant(
+    "OU2",
+    "{ range: { offset: 0, length: sizeBytes } }",
+    "{ range: { offset: 0, length: sizeBytes - 1 } }",
+  ),
 
   // When idle workers leave
   mutant("IT1", "return idleTimeoutSeconds * 1_000;", "return 0;"),
@@ -486,6 +523,11 @@ const OWN: readonly Mutant[] = [
     await this.#commit.run(() => {
       this.#registry.removeLost(Date.now());`,
   ),
+
+  // Endpoints that share GPUs
+  mutant("GW1", "return this.#isUnsent && !this.#isSending && now >= this.#dueAt;", "return false;"),
+  mutant("GW2", "new Set(workersIn(contention?.whenFree ?? NONE, reported))", "new Set<string>()"),
+  mutant("GW3", "if (statement.number !== this.#number) return;", "return;"),
 ];
 
 export const PLANTED: readonly Mutant[] = [...MUTANTS.filter(({ id }) => OF_MUTANTS.has(id)), ...OWN];

@@ -63,6 +63,8 @@ test("the object learns of a creation and of every change at once", async ({ exp
       scalerValue: 4,
       executionTimeoutMs: 600_000,
       queueDepthMax: 1_000_000,
+      shareWeight: 1,
+      sharePriority: "NORMAL",
       gpuTiers: ["AMPERE_16"],
       excludedGpuModels: [],
       flashBootType: null,

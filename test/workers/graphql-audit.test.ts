@@ -103,6 +103,8 @@ describe("reading", () => {
   });
 });
 
+const SAVE_BUDGET = "budgetSave(input: { limit: 10 }) { state }";
+
 /** For every mutation a document that changes something, so that it can be seen to note itself. */
 const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | string>> = {
   saveEndpoint: async (client) => {
@@ -138,6 +140,15 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
   joinTokenRevoke: async (client) => {
     const { data } = await client.send("mutation { joinTokenCreate { id } }");
     return `joinTokenRevoke(input: { id: "${data.joinTokenCreate.id}" })`;
+  },
+  budgetSave: () => SAVE_BUDGET,
+  budgetReset: async (client) => {
+    await client.send(`mutation { ${SAVE_BUDGET} }`);
+    return "budgetReset(input: {}) { state }";
+  },
+  budgetRemove: async (client) => {
+    await client.send(`mutation { ${SAVE_BUDGET} }`);
+    return "budgetRemove(input: {})";
   },
   hostUpdate: async (client) =>
     `hostUpdate(input: { id: "${await savedHost(client)}", cordoned: true }) { id }`,

@@ -26,6 +26,7 @@ test("a new endpoint has all counters at zero, and the base limits", async ({ ex
       queueDepth: 1_000_000,
       operations: Object.fromEntries(base),
     },
+    budget: null,
     release: null,
     obstacle: null,
     usage: { queueDepth: 0, operations: Object.fromEntries(unused) },

@@ -147,6 +147,19 @@ const ENDPOINTS = [
   http("GET", "/v2/*/metrics/requests", { takes: [id("endpoint")] }),
   http("GET", "/v2/*/metrics/workers?window=5m", { takes: [id("endpoint")] }),
   graphql(
+    { takes: [id("endpoint")] },
+    ([endpoint]) =>
+      `mutation { budgetSave(input: { endpointId: "${endpoint}", limit: 1000 }) { endpointId spent } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint")] },
+    ([endpoint]) => `mutation { budgetReset(input: { endpointId: "${endpoint}" }) { endpointId spent } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint")] },
+    ([endpoint]) => `mutation { budgetRemove(input: { endpointId: "${endpoint}" }) }`,
+  ),
+  graphql(
     { takes: [id("endpoint")], removes: true },
     ([endpoint]) => `mutation { deleteEndpoint(id: "${endpoint}") }`,
   ),
@@ -156,6 +169,8 @@ const ACCOUNT = [
   graphql({ takes: [] }, (_, mark) => `mutation { joinTokenCreate(input: { name: "${mark}" }) { token } }`),
   graphql({ takes: [] }, () => "{ myself { joinTokens { id name } } }"),
   http("GET", "/v1/hosts", { takes: [] }),
+  graphql({ takes: [] }, () => "{ myself { budgets { endpointId spent } } }"),
+  http("GET", "/v1/budgets", { takes: [] }),
   graphql({ takes: [] }, () => "mutation { webhookSecretRotate { secret } }"),
   graphql(
     { takes: [] },

@@ -119,6 +119,19 @@ test("what hosts ask is as documented", async () => {
   await documentedCall("POST", "/agent/v1/sync", sync, { Authorization: `Bearer ${ROOT_API_KEY}` });
 });
 
+test("budgets are as documented", async () => {
+  const endpointId = await createEndpoint();
+  await documentedCall("PUT", "/v1/budgets/account", { limit: 10 });
+  await documentedCall("PUT", `/v1/budgets/${endpointId}`, { limit: 1, period: "day", warnPercent: 50 });
+  await documentedCall("PUT", "/v1/budgets/never", { limit: 1 });
+  await documentedCall("PUT", "/v1/budgets/account", { limit: -1 });
+  await documentedCall("GET", "/v1/budgets");
+  await documentedCall("GET", "/v1/costs?bucketSize=day");
+  await documentedCall("POST", "/v1/budgets/account/reset");
+  await documentedCall("DELETE", "/v1/budgets/account");
+  await documentedCall("DELETE", "/v1/budgets/account");
+});
+
 test("REST is as documented", async () => {
   const name = `documented-${crypto.randomUUID()}`;
   const { body: template } = await documentedCall("POST", "/v1/templates", {
@@ -206,6 +219,6 @@ test("nearly every documented operation was tried here", ({ expect: check }) => 
   );
   const left = all.filter((id) => !checkedOperations.has(id) && !elsewhere.has(id));
   // One list of costs stands for the others; a scrape is text.
-  check(left.toSorted()).toEqual(["listNetworkVolumeBilling", "scrapeMetrics"]);
+  check(left.toSorted()).toEqual(["exportCosts", "listNetworkVolumeBilling", "scrapeMetrics"]);
   expect(all.length).toBeGreaterThan(60);
 });

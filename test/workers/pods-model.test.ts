@@ -138,13 +138,16 @@ class Model {
     if (chance(40)) return this.#lose(host);
     if (chance(60)) {
       const [cordoned, drained] = [chance(15), chance(25)];
-      return this.#registry.change({
-        hostId: host.hostId,
-        accountId: ACCOUNT,
-        name: host.hostId,
-        cordoned,
-        drained,
-      });
+      return this.#registry.change(
+        {
+          hostId: host.hostId,
+          accountId: ACCOUNT,
+          name: host.hostId,
+          cordoned,
+          drained,
+        },
+        this.#now,
+      );
     }
     return this.#forget();
   }
@@ -405,13 +408,16 @@ class Model {
 
   #end(): void {
     for (const host of this.#hosts) {
-      this.#registry.change({
-        hostId: host.hostId,
-        accountId: ACCOUNT,
-        name: host.hostId,
-        cordoned: false,
-        drained: false,
-      });
+      this.#registry.change(
+        {
+          hostId: host.hostId,
+          accountId: ACCOUNT,
+          name: host.hostId,
+          cordoned: false,
+          drained: false,
+        },
+        this.#now,
+      );
       this.#sync(host);
     }
     for (let index = 0; index < ENDPOINTS; index += 1) this.#want(index, 0);

@@ -757,7 +757,15 @@ test("what pods used is billed at nominal prices, also when they are gone", asyn
   const { id } = await created();
   const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
   const gpus = [{ model: POD_CARD, tier: "AMPERE_16", ms: 3_600_000 }];
-  const used = { endpointId: id, hour, accountId, endpointName: "my pod", workerMs: 3_600_000, gpus };
+  const used = {
+    endpointId: id,
+    hour,
+    accountId,
+    endpointName: "my pod",
+    workerMs: 3_600_000,
+    gpus,
+    versions: [],
+  };
   await send("DELETE", `/pods/${id}`);
   expect((await send("GET", "/billing/pods")).body).toEqual([]);
   await saveWorkerTotals(db, [used]);

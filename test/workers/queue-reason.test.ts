@@ -97,6 +97,38 @@ const situations: Record<
       },
     ],
   ],
+  waiting_for_share: [
+    [
+      "a worker of another endpoint has the only GPU, and a job",
+      async (fleet) => {
+        const other = await fleet.endpoint();
+        await other.save('name: "other"');
+        await occupy(fleet, other, [["ready"]], ["AMPERE_16"]);
+        return waiting(await fleet.endpoint());
+      },
+    ],
+  ],
+  budget_reached: [
+    [
+      "the budget of its endpoint is spent",
+      async (fleet) => {
+        const endpoint = await fleet.endpoint();
+        await hostWith(fleet, []);
+        const input = `{ endpointId: "${endpoint.id}", limit: 0 }`;
+        await fleet.api.graphql(`mutation { budgetSave(input: ${input}) { state } }`);
+        return waiting(endpoint);
+      },
+    ],
+    [
+      "the budget of the account is spent, and a worker is free",
+      async (fleet) => {
+        const endpoint = await fleet.endpoint("workersMin: 1");
+        await hostWith(fleet, [["ready"]]);
+        await fleet.api.graphql("mutation { budgetSave(input: { limit: 0 }) { state } }");
+        return waiting(endpoint);
+      },
+    ],
+  ],
   image_pulling: [
     [
       "the image comes, layer by layer",

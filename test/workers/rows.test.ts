@@ -111,6 +111,6 @@ test("a webhook costs less than an eighth of a row when 64 jobs end together", a
   expect(await rowsPerWebhook(64, 256)).toBeLessThan(1 / 8);
 });
 
-test("a webhook of a job that ends alone costs two rows: noted, and its outcome", async ({ expect }) => {
-  expect(await rowsPerWebhook(1, 16)).toBeLessThan(2.5);
+test("a webhook of a job that ends alone costs one row: its outcome", async ({ expect }) => {
+  expect(await rowsPerWebhook(1, 16)).toBeLessThan(1.5);
 });

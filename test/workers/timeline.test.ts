@@ -94,7 +94,15 @@ describe("a timeline", () => {
       { event: "image_pull_ended", at: 9_500, workerId },
       { event: "container_started", at: 9_900, workerId },
       { event: "worker_ready", at: 12_000, workerId },
-      { event: "taken", at: 12_005, attempt: 1, workerId, hostId: agent.hostId },
+      {
+        event: "taken",
+        at: 12_005,
+        attempt: 1,
+        workerId,
+        hostId: agent.hostId,
+        perHour: 0.016,
+        startingMs: 12_000,
+      },
       { event: "handler_started", at: 12_015, attempt: 1 },
       { event: "handler_finished", at: 14_965, attempt: 1 },
       { event: "finished", at: 15_005, status: "COMPLETED" },
@@ -118,7 +126,7 @@ describe("a timeline", () => {
 
   test("of a running job shows what is known so far, even after an eviction", async ({ expect }) => {
     const { endpointId, agent, job, workerId, timeline } = await takenJob();
-    const taken = { event: "taken", at: 0, attempt: 1, workerId, hostId: agent.hostId };
+    const taken = { event: "taken", at: 0, attempt: 1, workerId, hostId: agent.hostId, perHour: 0.016 };
     expect(await timeline()).toEqual([{ event: "submitted", at: 0 }, taken]);
     passTime(100);
     const held = () => [{ ...refOf(job), ago: { handlerStarted: 60 } }];
@@ -138,6 +146,7 @@ describe("a timeline", () => {
       attempt,
       workerId,
       hostId: agent.hostId,
+      perHour: 0.016,
     });
     passTime(10);
     await agent.report(endpointId, { kind: "lost", ...refOf(job), reason: "it exited with code 1." });

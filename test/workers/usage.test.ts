@@ -68,7 +68,11 @@ describe("usage", () => {
     expect(row).toMatchObject({ hour: startedAt, requests: 5, completed: 5, failed: 0, executionMs: 5_000 });
     expect(row?.endpointName).toMatch(/^test-/);
     expect(row?.workerMs).toBe(Date.now() - startedAt);
-    expect(row?.gpus).toEqual([{ model: "Simulated AMPERE_16", tier: "AMPERE_16", ms: row?.workerMs }]);
+    const cost = ((row?.workerMs ?? 0) / HOUR) * 0.016;
+    expect(row?.gpus).toEqual([
+      { model: "Simulated AMPERE_16", tier: "AMPERE_16", ms: row?.workerMs, cost: expect.closeTo(cost, 9) },
+    ]);
+    expect(row?.busyMs).toBe(5_000);
   });
 
   test("that is collected again and again, by several at once, is the same", async ({ expect }) => {

@@ -13,6 +13,7 @@ import {
 } from "../../src/domain/webhooks/webhook-delivery.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { ENDPOINT_MIGRATIONS } from "../../src/endpoint/schema.ts";
+import type { NotedEnd } from "../../src/endpoint/queue/queue.ts";
 import { WebhookOutbox } from "../../src/endpoint/webhooks/webhook-outbox.ts";
 import { WebhookStore } from "../../src/endpoint/webhooks/webhook-store.ts";
 
@@ -26,14 +27,23 @@ type Step =
   | { readonly kind: "retry"; readonly pick: number }
   | { readonly kind: "remove"; readonly pick: number }
   | { readonly kind: "redeliver"; readonly pick: number }
-  | { readonly kind: "flush" | "forget" | "wait" };
+  | { readonly kind: "flush" | "checkpoint" | "forget" | "wait" };
 
-type EndedJob = { end: number; page: number; codes: number[]; isWithdrawn: boolean };
+type EndedJob = {
+  end: number;
+  page: number;
+  webhook: string;
+  goneAt: number;
+  codes: number[];
+  isWithdrawn: boolean;
+};
 
 class History {
   readonly #store: WebhookStore;
   outbox: WebhookOutbox;
   readonly jobs = new Map<number, EndedJob>();
+  /** Jobs that have ended since the last checkpoint: the ledger finds these again, and others that it has found before. */
+  #sinceCheckpoint = new Set<number>();
   now = 1_000_000;
   #nextSeq = 1;
   #ends = 0;
@@ -41,7 +51,7 @@ class History {
   constructor(store: WebhookStore) {
     this.#store = store;
     this.outbox = new WebhookOutbox(store);
-    this.outbox.recover(this.now);
+    this.outbox.recover([], this.now);
   }
 
   take(step: Step): void {
@@ -66,14 +76,29 @@ class History {
         this.outbox.flush();
         this.outbox.save();
         return;
+      case "checkpoint":
+        this.outbox.flushAll();
+        this.outbox.save();
+        this.#sinceCheckpoint.clear();
+        return;
       case "forget":
         this.outbox = new WebhookOutbox(this.#store);
-        this.outbox.recover(this.now);
+        this.outbox.recover(this.#found(), this.now);
         return;
       case "wait":
         this.now += WEBHOOK_RETRY_MS + 1_000;
         return;
     }
+  }
+
+  /** As the rows of the jobs have them: one that was queued again names no page. */
+  #found(): NotedEnd[] {
+    return [...this.#sinceCheckpoint].flatMap((seq) => {
+      const job = this.jobs.get(seq);
+      if (!job || job.isWithdrawn) return [];
+      const { end, page, webhook, goneAt } = job;
+      return [{ seq, end, page, webhook: () => webhook, goneAt }];
+    });
   }
 
   /** Sends what is due first; false when nothing is. */
@@ -104,8 +129,10 @@ class History {
     this.#ends += 1;
     const page = this.outbox.pageFor(this.now);
     const goneAt = this.now + LIFE_MS;
-    this.outbox.add({ seq, end, webhook: `https://${host}/`, goneAt }, this.now);
-    this.jobs.set(seq, { end, page, codes: [], isWithdrawn: false });
+    const webhook = `https://${host}/`;
+    this.outbox.add({ seq, end, webhook, goneAt }, this.now);
+    this.jobs.set(seq, { end, page, webhook, goneAt, codes: [], isWithdrawn: false });
+    this.#sinceCheckpoint.add(seq);
   }
 
   /** The job is queued again, and ends again when it was queued again already. */
@@ -114,7 +141,7 @@ class History {
     if (seq === undefined || !job) return;
     if (job.isWithdrawn) this.#end(seq, job.end + 1, HOSTS[0] ?? "");
     else job.isWithdrawn = true; // its sender will see it
-    this.outbox.save();
+    this.take({ kind: "checkpoint" });
   }
 
   #remove(pick: number): void {
@@ -122,6 +149,7 @@ class History {
     if (seq === undefined) return;
     this.outbox.withdraw(seq);
     this.jobs.delete(seq);
+    this.take({ kind: "checkpoint" });
   }
 
   #redeliver(pick: number): void {
@@ -145,7 +173,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("retry" as const), pick: fc.nat(5) }),
   fc.record({ kind: fc.constant("remove" as const), pick: fc.nat(300) }),
   fc.record({ kind: fc.constant("redeliver" as const), pick: fc.nat(300) }),
-  fc.constantFrom<Step>({ kind: "flush" }, { kind: "forget" }, { kind: "wait" }),
+  fc.constantFrom<Step>({ kind: "flush" }, { kind: "checkpoint" }, { kind: "forget" }, { kind: "wait" }),
 );
 
 type Pages = { readonly store: WebhookStore; readonly count: () => number; readonly clear: () => void };

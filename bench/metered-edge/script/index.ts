@@ -7,11 +7,21 @@ import edge, {
   EndpointObject as RealEndpointObject,
   FleetObject as RealFleetObject,
 } from "../../../src/index.ts";
-import { meterCalls, meterTimers, reading } from "./meter.ts";
+import { meterCalls, meterStorage, meterTimers, reading } from "./meter.ts";
 
 export { HostObject, PodObject } from "../../../src/index.ts";
-export class EndpointObject extends RealEndpointObject {}
-export class FleetObject extends RealFleetObject {}
+export class EndpointObject extends RealEndpointObject {
+  constructor(...args: ConstructorParameters<typeof RealEndpointObject>) {
+    meterStorage(args[0], "endpoint");
+    super(...args);
+  }
+}
+export class FleetObject extends RealFleetObject {
+  constructor(...args: ConstructorParameters<typeof RealFleetObject>) {
+    meterStorage(args[0], "fleet");
+    super(...args);
+  }
+}
 meterCalls(EndpointObject, RealEndpointObject, "endpoint");
 meterCalls(FleetObject, RealFleetObject, "fleet");
 meterTimers();

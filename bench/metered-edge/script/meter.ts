@@ -4,35 +4,37 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
+/** Enough of a statement to tell it from others. */
+const STATEMENT_LENGTH = 90;
+
 type ObjectKind = "endpoint" | "fleet";
-type Reading = { calls: Record<string, number>; awakeMs: number; rowsRead: number; rowsWritten: number };
+type Rows = { read: number; written: number };
+type Reading = { calls: Record<string, number>; awakeMs: number; rows: Record<string, Rows> };
 
-/** An object that knows its rows since it woke. */
-type Vital = { vitals?(): Promise<Pick<Reading, "rowsRead" | "rowsWritten">> };
-
-/** Methods that are no requests: what the runtime tells an object of its sockets' ends, and the rows for the meter. */
+/** Methods that are no requests: what the runtime tells an object of its sockets' ends, and what only tests read. */
 const FREE = new Set(["constructor", "vitals", "webSocketClose", "webSocketError"]);
 
 const readings: Record<ObjectKind, Reading> = {
-  endpoint: { calls: {}, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
-  fleet: { calls: {}, awakeMs: 0, rowsRead: 0, rowsWritten: 0 },
+  endpoint: { calls: {}, awakeMs: 0, rows: {} },
+  fleet: { calls: {}, awakeMs: 0, rows: {} },
 };
 
-/** What was counted since the script started; no rows of objects that do not count theirs. */
+/** What was counted since the script started; rows by statement. */
 export function reading(): Readonly<Record<ObjectKind, Readonly<Reading>>> {
+  for (const count of uncounted.splice(0)) count();
   return readings;
 }
 
-type Method = (this: Vital, ...args: unknown[]) => unknown;
+type Method = (this: object, ...args: unknown[]) => unknown;
 type ObjectClass = { readonly prototype: object };
 
 /** Puts a meter around each method that `real` declares, by overriding it in `metered`, its subclass. */
 export function meterCalls(metered: ObjectClass, real: ObjectClass, kind: ObjectKind): void {
-  const stays = new WeakMap<Vital, Stay>();
+  const stays = new WeakMap<object, Stay>();
   for (const name of Object.getOwnPropertyNames(real.prototype)) {
     const method: unknown = Object.getOwnPropertyDescriptor(real.prototype, name)?.value;
     if (typeof method !== "function" || FREE.has(name)) continue;
-    const value = async function (this: Vital, ...args: unknown[]): Promise<unknown> {
+    const value = async function (this: object, ...args: unknown[]): Promise<unknown> {
       const stay = stays.get(this) ?? new Stay(readings[kind]);
       stays.set(this, stay);
       stay.enter(name);
@@ -40,7 +42,6 @@ export function meterCalls(metered: ObjectClass, real: ObjectClass, kind: Object
         return await within.run(stay, () => (method as Method).apply(this, args));
       } finally {
         stay.leave();
-        await stay.countRows(this);
       }
     };
     Object.defineProperty(metered.prototype, name, { value, writable: true, configurable: true });
@@ -52,8 +53,6 @@ class Stay {
   readonly #reading: Reading;
   #inside = 0;
   #since = 0;
-  #rowsRead = 0;
-  #rowsWritten = 0;
 
   constructor(of: Reading) {
     this.#reading = of;
@@ -73,16 +72,6 @@ class Stay {
   leave(): void {
     this.#inside -= 1;
     if (this.#inside === 0) this.#reading.awakeMs += performance.now() - this.#since;
-  }
-
-  /** Adds the rows since the last call, those of waking before the first one. */
-  async countRows(object: Vital): Promise<void> {
-    const vitals = await object.vitals?.();
-    if (!vitals) return;
-    this.#reading.rowsRead += vitals.rowsRead - this.#rowsRead;
-    this.#reading.rowsWritten += vitals.rowsWritten - this.#rowsWritten;
-    this.#rowsRead = vitals.rowsRead;
-    this.#rowsWritten = vitals.rowsWritten;
   }
 }
 
@@ -113,4 +102,35 @@ export function meterTimers(): void {
     clear(timer as number);
   };
   Object.assign(globalThis, { setTimeout: setMetered, clearTimeout: clearMetered });
+}
+
+/** Cursors that were not read to their end when they were made. */
+const uncounted: (() => void)[] = [];
+
+/** Counts the rows of an object's storage by statement, those of waking included. An alarm that is set is a row. */
+export function meterStorage({ storage }: DurableObjectState, kind: ObjectKind): void {
+  const { rows } = readings[kind];
+  const add = (statement: string, { read, written }: Rows): void => {
+    const known = (rows[statement] ??= { read: 0, written: 0 });
+    known.read += read;
+    known.written += written;
+  };
+  const { sql } = storage;
+  const exec = sql.exec.bind(sql);
+  const setAlarm = storage.setAlarm.bind(storage);
+  Object.defineProperty(sql, "exec", {
+    value: (text: string, ...values: SqlStorageValue[]) => {
+      for (const count of uncounted.splice(0)) count();
+      const cursor = exec(text, ...values);
+      const statement = text.replace(/\s+/g, " ").trim().slice(0, STATEMENT_LENGTH);
+      uncounted.push(() => add(statement, { read: cursor.rowsRead, written: cursor.rowsWritten }));
+      return cursor;
+    },
+  });
+  Object.defineProperty(storage, "setAlarm", {
+    value: (time: number | Date, options?: DurableObjectSetAlarmOptions) => {
+      add("setAlarm", { read: 0, written: 1 });
+      return setAlarm(time, options);
+    },
+  });
 }

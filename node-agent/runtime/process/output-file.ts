@@ -8,8 +8,9 @@
  * A position in the output is an offset in the file, with the time of its last truncation: what was truncated is
  * never read again.
  */
-import { watch } from "node:fs";
+import { readSync, watch } from "node:fs";
 import { type FileHandle, open, stat, truncate, writeFile } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type OutputLine, type OutputReader, decodeLine, lastLinesOf } from "../interface/output.ts";
 import type { WorkerDirectory } from "./worker-directory.ts";
 import { LOG_LINE_MAX_BYTES } from "../../../src/contract/agent/log.ts";
@@ -30,6 +31,7 @@ export class OutputFile {
   #isInLongLine = false;
   #readAt: number;
   #reading: Promise<void>;
+  #isToRead = false;
   /** Open from the first reading on, since a worker may print with each job. */
   #file: FileHandle | undefined;
   #isClosed = false;
@@ -46,7 +48,7 @@ export class OutputFile {
   watch(): void {
     const { signal } = this.#reader;
     try {
-      const watcher = watch(this.#directory.logPath, { persistent: false, signal }, () => void this.readOn());
+      const watcher = watch(this.#directory.logPath, { persistent: false, signal }, () => this.#readSoon());
       watcher.on("error", () => {}); // the regular check of the file reads it as well
     } catch {
       // The file was removed.
@@ -57,6 +59,16 @@ export class OutputFile {
   readOn(): Promise<void> {
     this.#reading = this.#reading.then(() => this.#read()).catch(() => undefined); // the file was removed with its worker
     return this.#reading;
+  }
+
+  /** What was printed within one turn of the event loop is read together. */
+  #readSoon(): void {
+    if (this.#isToRead) return;
+    this.#isToRead = true;
+    setImmediate(() => {
+      this.#isToRead = false;
+      void this.readOn();
+    });
   }
 
   /** The file was emptied, after `readOn`. */
@@ -95,10 +107,12 @@ export class OutputFile {
     const readAt = micros();
     if (this.#isClosed) return;
     this.#file ??= await open(this.#directory.logPath, "r");
-    for (let isMore = true; isMore && !this.#reader.signal.aborted;) {
-      const { bytesRead } = await this.#file.read(this.#buffer, 0, READ_BYTES, this.#offset);
+    while (!this.#reader.signal.aborted) {
+      // What was printed just now is in memory: a thread to wait for it would cost more than the reading.
+      const bytesRead = readSync(this.#file.fd, this.#buffer, 0, READ_BYTES, this.#offset);
       if (bytesRead > 0) this.#take(this.#buffer.subarray(0, bytesRead), micros());
-      isMore = bytesRead === READ_BYTES;
+      if (bytesRead < READ_BYTES) break;
+      await nextTurn();
     }
     this.#readAt = readAt;
   }

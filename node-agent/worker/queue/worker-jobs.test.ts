@@ -8,6 +8,7 @@ import { onTestFinished, test, vi } from "vitest";
 import { SILENT_LOG } from "../../core/log.ts";
 import { TIMING } from "../../core/timing.ts";
 import { AttemptLedger, type ReceivedAttempt } from "../../journal/attempt-ledger.ts";
+import { receiveOne } from "../../../test/support/received-attempt.ts";
 import { Journal } from "../../journal/journal.ts";
 import { Poll } from "../../worker-server/poll.ts";
 import { WorkerJobs } from "./worker-jobs.ts";
@@ -25,7 +26,7 @@ function setUp() {
   });
   const receive = (id: string, attempt = 1): ReceivedAttempt => {
     const job = { id, attempt, workerId: "worker-1", input: "1", executionTimeoutMs: 60_000 };
-    return { job, record: ledger.receive("endpoint-1", job) };
+    return { job, record: receiveOne(ledger, "endpoint-1", job) };
   };
   return { jobs, ledger, receive };
 }

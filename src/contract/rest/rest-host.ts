@@ -3,6 +3,20 @@ import * as z from "zod";
 
 const will = z.boolean("must be true or false");
 
+const amount = (description: string) => z.number("must be a number").nullish().meta({ description });
+
+const hostPriceSchema = z
+  .object({
+    perHour: amount("Dollars per hour of the whole host."),
+    perGpuHour: amount("Dollars per hour of each of its GPUs."),
+    watts: amount("What the host draws; with perKwh."),
+    perKwh: amount("Dollars per kilowatt-hour."),
+  })
+  .meta({
+    id: "HostPrice",
+    description: "What a host costs its owner: perHour, or perGpuHour, or watts and perKwh.",
+  });
+
 /** Body of `PATCH /v1/hosts/{id}`: what it omits stays. */
 export const hostUpdateSchema = z
   .object({
@@ -10,6 +24,7 @@ export const hostUpdateSchema = z
     drained: will
       .nullish()
       .meta({ description: "true: no new workers, and those it has go, busy ones after their job." }),
+    price: hostPriceSchema.nullish().meta({ description: "null: nominal prices." }),
   })
   .meta({ id: "HostUpdateInput" });
 
@@ -33,6 +48,7 @@ export const hostSchema = z
     workers: z.int(),
     cordoned: z.boolean(),
     drained: z.boolean(),
+    price: hostPriceSchema.nullable().meta({ description: "null: nominal prices." }),
     createdAt: z.string(),
     apiKeyId: z.string().nullable().meta({ description: "The API key whose join token let the host in." }),
     expiresAt: z

@@ -3,6 +3,7 @@ import type { WorkerState } from "../../contract/agent/agent.ts";
 import type { QueueReason } from "../../contract/job.ts";
 import type { PlacementFailure } from "../placement/host-pool.ts";
 import type { WorkerStart } from "./timeline.ts";
+import type { BudgetPeriod } from "../costs/budget.ts";
 import { LOW_PRIORITY_EVERY } from "./priorities.ts";
 
 export type WorkerSnapshot = {
@@ -16,6 +17,10 @@ export type WorkerSnapshot = {
   readonly revivals?: number;
   /** Absent in older reports. */
   readonly start?: WorkerStart | null;
+  /** Dollars per hour; absent for one that costs nothing, and in older reports. */
+  readonly perHour?: number;
+  /** From its placement or revival until it was first ready; absent until then. */
+  readonly startingMs?: number;
 };
 
 /** Fleet's report for an endpoint: its workers, and why a desired one is not placed (`shortage`). */
@@ -27,7 +32,37 @@ export type FleetReport = {
   readonly shortage: PlacementFailure | null;
   /** Present while the next worker of a newer version has no place. */
   readonly rollShortage?: RolloutObstacle;
+  /** Present while endpoints of the account want more capacity than there is. */
+  readonly contention?: Contention;
+  /** Present while a budget is reached, or about to be. */
+  readonly budget?: BudgetNotice;
 };
+
+/** What an endpoint must know of the others while capacity is short. */
+export type Contention = {
+  /** What an endpoint states of its workers belongs to one contention; a loss of memory of Fleet begins another one. */
+  readonly number: number;
+  /** Epochs of workers that give way to others if they have no job. */
+  readonly whenFree: readonly string[];
+  /** Epochs of workers that get no more jobs, and give way after those they have. */
+  readonly afterJobs: readonly string[];
+};
+
+/** A budget of the endpoint, or of its account, that is no longer within its limit. */
+export type BudgetNotice = {
+  readonly of: "endpoint" | "account";
+  readonly state: "warning" | "reached";
+  /** Dollars. */
+  readonly limit: number;
+  readonly period: BudgetPeriod;
+  /** When the period ends. */
+  readonly until: number;
+};
+
+/** Until a budget allows it again, the endpoint gets no worker and starts no job. */
+export function isStopped({ budget }: Pick<FleetReport, "budget">): boolean {
+  return budget?.state === "reached";
+}
 
 /** Why a worker of a newer version has no place, and the sets of older ones that would each free one (`roomBy`). */
 export type RolloutObstacle = {
@@ -46,12 +81,13 @@ export type WaitingSample = {
 };
 
 /**
- * The first of these that holds: storage is full; no worker is allowed; one is starting; one cannot start; there is no
+ * The first of these that holds: storage is full; a budget is reached; no worker is allowed; one is starting; one cannot start; there is no
  * place for one; a low-priority job starts none; all workers are busy.
  */
 export function explainWait(sample: WaitingSample): Explanation {
   const { report, workersMax } = sample;
   if (sample.isStorageFull) return STORAGE_FULL;
+  if (report.budget?.state === "reached") return explainBudget(report.budget);
   if (workersMax === 0) {
     return {
       reason: "workers_max_is_zero",
@@ -88,6 +124,16 @@ export function explainFailure(report: FleetReport): Explanation | undefined {
 /** It keeps exiting, or fails its health check. */
 export function isBroken({ state }: Pick<WorkerSnapshot, "state">): boolean {
   return state === "crash_looping" || state === "unhealthy";
+}
+
+function explainBudget({ of, limit, period, until }: BudgetNotice): Explanation {
+  const next = new Date(until).toISOString();
+  return {
+    reason: "budget_reached",
+    detail:
+      `The ${of} has spent its budget of ${limit} $ for this ${period}. No worker is started until ${next}, ` +
+      "or until the budget is raised or reset.",
+  };
 }
 
 const JOB_NEXT = "the job runs as soon as it is ready";
@@ -131,6 +177,7 @@ const NEXT = "it takes requests as soon as its health check succeeds";
 
 /** Why no worker takes a request of a load-balanced endpoint. */
 export function explainAbsence(report: FleetReport, workersMax: number): string {
+  if (report.budget?.state === "reached") return explainBudget(report.budget).detail;
   if (workersMax === 0) return "The endpoint's workersMax is 0. Raise it, and workers will answer requests.";
   const cause = explainStart(report, NEXT) ?? explainFailure(report) ?? report.shortage;
   if (cause) return cause.detail;

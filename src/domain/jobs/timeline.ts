@@ -21,6 +21,10 @@ export type AttemptTimes = {
   readonly handlerStartedAt: number | null;
   readonly handlerFinishedAt: number | null;
   readonly workerStart: WorkerStart | null;
+  /** Dollars per hour of the worker. */
+  readonly perHour?: number | undefined;
+  /** How long the worker started; absent when another job has caused that. */
+  readonly startingMs?: number | undefined;
 };
 
 export const UNKNOWN_TIMES: AttemptTimes = {
@@ -129,6 +133,7 @@ function attemptEvents(job: StoredJob, times: AttemptTimes): TimelineEvent[] {
     attempt,
     workerId,
     hostId: job.hostId ?? "",
+    ...costMembers(job, times),
   } as const;
   const handler = [
     ...eventAt("handler_started", times.handlerStartedAt),
@@ -138,6 +143,19 @@ function attemptEvents(job: StoredJob, times: AttemptTimes): TimelineEvent[] {
     .filter(({ at }) => at <= taken.at + JITTER_MS) // what is later was another start of the worker
     .map((event) => ({ ...event, at: Math.min(event.at, taken.at), workerId }));
   return [...start, taken, ...handler];
+}
+
+function costMembers(
+  job: StoredJob,
+  { perHour, startingMs, workerStart }: AttemptTimes,
+): Pick<TimelineEvent, "perHour" | "startingMs"> {
+  const hasCaused = startingMs !== undefined && hasWaitedFor(job, workerStart);
+  return { ...(perHour !== undefined && { perHour }), ...(hasCaused && { startingMs }) };
+}
+
+/** Whether the job was queued before the worker was ready. */
+export function hasWaitedFor({ queuedAt }: Pick<StoredJob, "queuedAt">, start: WorkerStart | null): boolean {
+  return (start?.readyAt ?? 0) > queuedAt;
 }
 
 /** The start of a worker, as far as the job may have waited for it: what ended before `since` is left out. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { workerHours, type WorkerHour, type WorkerLifetime } from "./worker-usage.ts";
+import { addVersionTimes, workerHours, type WorkerHour, type WorkerLifetime } from "./worker-usage.ts";
 
 const HOUR = 3_600_000;
 
@@ -11,11 +11,16 @@ const life = fc
     lengthMs: fc.nat(10 * HOUR),
     count: fc.nat(4),
     model: fc.constantFrom("NVIDIA L4", "NVIDIA H200"),
+    version: fc.nat(2),
+    readyAt: fc.option(fc.nat(40 * HOUR)),
+    perHour: fc.double({ min: 0, max: 100, noNaN: true }),
   })
-  .map(({ endpointId, from, lengthMs, count, model }): WorkerLifetime => {
+  .map(({ lengthMs, count, model, ...rest }): WorkerLifetime => {
     const gpus = count === 0 ? [] : [{ model, tier: null, count }];
-    return { endpointId, accountId: "account", gpus, from, to: from + lengthMs };
+    return { ...rest, accountId: "account", gpus, to: rest.from + lengthMs };
   });
+
+const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
 
 const gpuMsOf = (hours: readonly WorkerHour[]) =>
   hours.flatMap(({ gpus }) => gpus).reduce((sum, { ms }) => sum + ms, 0);
@@ -32,6 +37,23 @@ describe("usage of workers by the hour", () => {
         for (const { hour, workerMs } of hours) {
           expect(hour % HOUR).toBe(0);
           expect(workerMs).toBeLessThanOrEqual(HOUR * lives.length);
+        }
+      }),
+    );
+  });
+
+  test("is split by versions and phases and priced to the millisecond", ({ expect }) => {
+    fc.assert(
+      fc.property(fc.array(life, { maxLength: 10 }), (lives) => {
+        const times = workerHours(lives, 0, 100 * HOUR).flatMap(({ versions }) => versions);
+        for (const version of [0, 1, 2]) {
+          const of = lives.filter((one) => one.version === version);
+          const [sum] = addVersionTimes(times.filter((time) => time.version === version));
+          const starting = of.map(({ from, to, readyAt }) => Math.max(0, Math.min(readyAt ?? to, to) - from));
+          const costs = of.map(({ from, to, perHour }) => ((to - from) / HOUR) * perHour);
+          expect(sum?.workerMs ?? 0).toBe(total(of.map(({ from, to }) => to - from)));
+          expect(sum?.startingMs ?? 0).toBe(total(starting));
+          expect(sum?.cost ?? 0).toBeCloseTo(total(costs), 6);
         }
       }),
     );

@@ -69,14 +69,15 @@ test("of an endpoint without desired workers all are removed", ({ expect }) => {
   expect(planWorkers(all, undefined)).toMatchObject({ retire: ["1", "2"], add: 0 });
 });
 
+const EQUAL = { weight: 1, priority: "NORMAL", usedMs: 0 } as const;
 const need = (endpointId: string, desired: number, more: Partial<Need> = {}): Need => {
-  return { endpointId, has: 0, least: 0, desired: desired, since: 0, ...more };
+  return { endpointId, has: 0, least: 0, desired, since: 0, ...EQUAL, ...more };
 };
 
 /** Who gets so many places, in order. */
 function turnsOf(needs: readonly Need[], places: number): string {
   let given = "";
-  serveFairly(needs, ({ endpointId }) => {
+  serveFairly(needs, 0, ({ endpointId }) => {
     if (given.length >= places) return false;
     given += endpointId;
     return true;
@@ -97,7 +98,7 @@ test("the minimum of every endpoint is placed before extra workers of any", ({ e
 
 test("an endpoint that fits nowhere delays no other", ({ expect }) => {
   const given: string[] = [];
-  serveFairly([need("a", 3, { least: 3 }), need("b", 2)], ({ endpointId }) => {
+  serveFairly([need("a", 3, { least: 3 }), need("b", 2)], 0, ({ endpointId }) => {
     given.push(endpointId);
     return endpointId !== "a";
   });

@@ -3,6 +3,7 @@
  * the missing workers comes after.
  */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { comparePrecedence, type Contender } from "./shares.ts";
 
 export type PlannedWorker = {
   readonly workerId: string;
@@ -64,44 +65,31 @@ export function planWorkers(workers: readonly PlannedWorker[], goal: Goal | unde
 
 /** Who gets the next worker when several endpoints want more than there is. */
 
-export type Need = {
-  readonly endpointId: string;
-  /** Workers that it has. */
-  readonly has: number;
-  readonly least: number;
-  readonly desired: number;
-  /** Since when it has waited for one. */
-  readonly since: number;
-};
+export type Need = Contender & { readonly desired: number };
 
 /**
- * Calls `place` for one worker after another until all have what they want or nothing fits. First come workers
- * up to the minimum of every endpoint, then the others; of those, always one for the endpoint that has fewest, and
- * among equals for the one that has waited longest. An endpoint for which nothing fits is not tried again.
+ * Calls `place` for one worker after another until all have what they want or nothing fits, each for the endpoint
+ * that comes first: workers up to the minimum of every endpoint, then the others. An endpoint for which nothing fits is
+ * not tried again.
  */
-export function serveFairly(needs: readonly Need[], place: (need: Need) => boolean): void {
-  const counts = new Map(needs.map(({ endpointId, has }) => [endpointId, has]));
+export function serveFairly(needs: readonly Need[], now: number, place: (need: Need) => boolean): void {
   const stuck = new Set<string>();
+  const served = new Map(needs.map((need) => [need, 0]));
+  const placedFor = (need: Need) => served.get(need) ?? 0;
+  const compare = (a: Need, b: Need) => comparePrecedence(a, b, { a: placedFor(a), b: placedFor(b) }, now);
   for (const goalOf of [leastOf, desiredOf]) {
-    let waiting = needs
-      .filter(({ endpointId }) => !stuck.has(endpointId))
-      .toSorted((a, b) => a.since - b.since || (a.endpointId < b.endpointId ? -1 : 1));
+    const isShort = (need: Need) => need.has + placedFor(need) < goalOf(need) && !stuck.has(need.endpointId);
+    const waiting = needs.filter(isShort).toSorted(compare);
     for (;;) {
-      waiting = waiting.filter((need) => countOf(counts, need) < goalOf(need) && !stuck.has(need.endpointId));
-      if (waiting.length === 0) break;
-      const fewest = waiting.reduce((least, need) => Math.min(least, countOf(counts, need)), Infinity);
-      for (const need of waiting) {
-        const count = countOf(counts, need);
-        if (count > fewest) continue;
-        if (place(need)) counts.set(need.endpointId, count + 1);
-        else stuck.add(need.endpointId);
-      }
+      const need = waiting.shift();
+      if (!need) break;
+      if (place(need)) served.set(need, placedFor(need) + 1);
+      else stuck.add(need.endpointId);
+      if (!isShort(need)) continue;
+      const before = waiting.findIndex((other) => compare(need, other) < 0);
+      waiting.splice(before < 0 ? waiting.length : before, 0, need);
     }
   }
-}
-
-function countOf(counts: ReadonlyMap<string, number>, { endpointId }: Need): number {
-  return counts.get(endpointId) ?? 0;
 }
 
 function leastOf({ least, desired }: Need): number {

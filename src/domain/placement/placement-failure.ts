@@ -18,16 +18,19 @@ type Miss = { readonly capacity: HostCapacity; readonly request: ResourceRequest
 const NAMES_MAX = 3;
 const NO_HOST = "No host of this account is connected. Join one (joinTokenCreate), or start its agent.";
 
-/** To be called only for a worker that does not fit on any host. */
+/**
+ * To be called only for a worker that does not fit on any host. `isTaken`: it would fit one whose capacity others have.
+ */
 export function explainPlacementFailure(
   requirement: Requirement,
   capacities: readonly HostCapacity[],
-): PlacementFailure {
-  if (capacities.length === 0) return { reason: "no_host", detail: NO_HOST };
+): PlacementFailure & { readonly isTaken: boolean } {
+  if (capacities.length === 0) return { reason: "no_host", detail: NO_HOST, isTaken: false };
   const nearest = nearestMisses(requirement, capacities);
   const isAway = nearest.some(({ misfit }) => misfit === "other_host");
   const reason = needsGpus(requirement) && !isAway ? "no_matching_gpu" : "no_host";
-  return { reason, detail: describeMisses(requirement, capacities, nearest) };
+  const isTaken = nearest.some(({ misfit }) => misfit === "taken");
+  return { reason, detail: describeMisses(requirement, capacities, nearest), isTaken };
 }
 
 /** What the hosts that come nearest lack; of one host the way that comes nearest. */

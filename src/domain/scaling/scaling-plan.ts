@@ -99,6 +99,8 @@ export type WorkerSetSample = {
   readonly idleSinceAt: number | null;
   /** When workers were last scaled down. */
   readonly leftAt: number;
+  /** Others wait for what these workers take: they leave as soon as they are free and not needed. */
+  readonly givingWay?: ReadonlySet<string>;
 };
 
 export type ScaleDown = {
@@ -124,6 +126,10 @@ export function planScaleDown(sample: WorkerSetSample, config: ScaleDownConfig, 
 
   const stay = { desired: Math.max(desired, workers.length), leaving: [], draining: [] };
   if (sample.hasWaitingJobs || stay.desired <= floor) return { ...stay, reviewAt: null };
+  const givingWay = workers
+    .filter(({ workerId, jobs }) => jobs === 0 && sample.givingWay?.has(workerId))
+    .slice(0, Math.max(0, workers.length - floor));
+  if (givingWay.length > 0) return without(givingWay, { ...sample, desired: stay.desired }, config);
   const reviewAt = nextScaleDownAt({ ...sample, desired: stay.desired }, config);
   if (reviewAt === null || now < reviewAt) return { ...stay, reviewAt };
 
@@ -131,13 +137,23 @@ export function planScaleDown(sample: WorkerSetSample, config: ScaleDownConfig, 
   const due = workers.filter((worker) => worker.jobs === 0 && isDue(worker)).toSorted(leastUsefulFirst);
   const spare = Math.max(0, workers.length - floor);
   const leaving = due.slice(0, Math.min(Math.ceil(due.length / SCALE_DOWN_SHARE), spare));
-  const remaining = workers.filter((worker) => !leaving.includes(worker));
-  const rest = { ...sample, workers: remaining, desired: Math.max(floor, remaining.length), leftAt: now };
+  return without(leaving, { ...sample, desired: workers.length, leftAt: now }, config);
+}
+
+/** These workers leave, and the desired number falls by them: to the workers that remain, and those without a place. */
+function without(
+  leaving: readonly WorkerSample[],
+  sample: WorkerSetSample,
+  config: ScaleDownConfig,
+): ScaleDown {
+  const workers = sample.workers.filter((worker) => !leaving.includes(worker));
+  const desired = Math.max(sample.floor, sample.desired - leaving.length);
+  const rest = { ...sample, workers, desired };
   return {
-    desired: rest.desired,
+    desired,
     leaving: idsOf(leaving),
     draining: [],
-    reviewAt: rest.desired > floor ? nextScaleDownAt(rest, config) : null,
+    reviewAt: desired > sample.floor ? nextScaleDownAt(rest, config) : null,
   };
 }
 

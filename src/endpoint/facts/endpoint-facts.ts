@@ -3,7 +3,12 @@ import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import { openSlots, acceptsJobs, type OfferedSlot } from "../../domain/scaling/open-slots.ts";
-import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
+import {
+  isStopped,
+  NO_REPORT,
+  type FleetReport,
+  type WorkerSnapshot,
+} from "../../domain/jobs/queue-reason.ts";
 import type { Fact, FactStore } from "./fact-store.ts";
 
 /** For this long after the last work the object is hot, and calls may wait inside it. */
@@ -33,6 +38,8 @@ export type FleetNews = {
   readonly closed: readonly string[];
   /** Hosts of workers that take work now and did not before. */
   readonly openedOn: ReadonlySet<string>;
+  /** A budget is reached now and was not before, or the reverse. */
+  readonly hasTurned: boolean;
 };
 
 export class EndpointFacts {
@@ -46,6 +53,9 @@ export class EndpointFacts {
   #report: FleetReport = NO_REPORT;
   #webhookSecrets: readonly WebhookSecret[] = [];
   #lastActiveAt = 0;
+  #submittedAt = Number.NEGATIVE_INFINITY;
+  /** Time between the submissions of the last two jobs. */
+  #jobGapMs = Number.POSITIVE_INFINITY;
   /** Workers that Fleet does not have here. */
   readonly #absent = new Set<string>();
   /** Revision of the last report that brought new workers which take work; after a loss of memory, of the current one. */
@@ -69,9 +79,13 @@ export class EndpointFacts {
     this.#webhookSecrets = this.#stored.webhookSecrets.read() ?? [];
   }
 
-  /** Undefined until the object is configured, and again once its endpoint was deleted. */
+  /**
+   * Undefined until the object is configured, and again once its endpoint was deleted. While a budget is reached no
+   * worker is allowed.
+   */
   get config(): EndpointConfig | undefined {
-    return this.#config;
+    if (!this.#config || !isStopped(this.#report)) return this.#config;
+    return { ...this.#config, workersMin: 0, workersMax: 0 };
   }
 
   get report(): FleetReport {
@@ -90,7 +104,7 @@ export class EndpointFacts {
 
   /** Changes whenever other workers than before may take jobs. */
   get terms(): string {
-    return `${this.#config?.version}.${this.#config?.workersMax}.${this.#openedIn}`;
+    return `${this.config?.version}.${this.config?.workersMax}.${this.#openedIn}`;
   }
 
   /** Workers of an older version. */
@@ -126,7 +140,7 @@ export class EndpointFacts {
   /** The slots of workers that may take jobs, or requests; `hostOf` names the host that offers a slot. */
   openTo<Slot extends OfferedSlot>(slots: readonly Slot[], hostOf: (slot: Slot) => string): readonly Slot[] {
     const workers = { hosts: this.#hosts().ofTakers, outdated: this.outdated };
-    return openSlots(slots, hostOf, workers, this.#config?.workersMax ?? 0);
+    return openSlots(slots, hostOf, workers, this.config?.workersMax ?? 0);
   }
 
   #hosts(): Hosts {
@@ -163,6 +177,7 @@ export class EndpointFacts {
   learn(report: FleetReport): FleetNews {
     const { ofTakers: before } = this.#hosts();
     const known = this.#report.workers;
+    const hasTurned = isStopped(this.#report) !== isStopped(report);
     this.#report = report;
     this.#stored.report.write(report);
     const { all, ofTakers: after } = this.#hosts();
@@ -174,7 +189,7 @@ export class EndpointFacts {
     );
     if (openedOn.size > 0) this.#openedIn = report.revision;
     const closed = [...before.keys()].filter((workerId) => !after.has(workerId));
-    return { report, gone, closed, openedOn };
+    return { report, gone, closed, openedOn, hasTurned };
   }
 
   forgetConfig(): void {
@@ -189,9 +204,20 @@ export class EndpointFacts {
     this.#lastActiveAt = now;
   }
 
+  recordJob(now: number): void {
+    this.#jobGapMs = now - this.#submittedAt;
+    this.#submittedAt = now;
+    this.recordWork(now);
+  }
+
   /** How long a call may wait inside the object: a quiet one must be free to hibernate. */
   holdMs(requestedMs: number, now: number): number {
     return now - this.#lastActiveAt < HOT_FOR_MS ? Math.min(requestedMs, IN_OBJECT_WAIT_MS) : 0;
+  }
+
+  /** The same for an agent, which waits for the next job: none will come within a moment where jobs come one by one. */
+  holdMsOfAgent(now: number): number {
+    return this.#jobGapMs < HOT_FOR_MS ? this.holdMs(IN_OBJECT_WAIT_MS, now) : 0;
   }
 }
 

@@ -49,7 +49,8 @@ export function reportUsage(counters: ActivityCounters, since: number, now: numb
     if (!span) return [];
     const { delay, execution, coldStart } = span.times;
     const times = { delayMs: delay.sum, executionMs: execution.sum, coldStarts: coldStart.count };
-    return { hour, counts: span.counts, ...times };
+    const { busy: busyMs } = span.gauges.areasUntil(Math.min(hour + HOUR_MS, now));
+    return { hour, counts: span.counts, ...times, busyMs };
   });
 }
 

@@ -82,6 +82,7 @@ export class MetricsHandlers {
       workers: countWorkers(report, work.busy),
       release: config ? rollout.describe(report, config.version, now) : null,
       obstacle: config ? startObstacleOf(report, config.version) : null,
+      budget: report.budget ? { ...report.budget, until: new Date(report.budget.until).toISOString() } : null,
       limits: {
         windowMs: RATE_WINDOW_MS,
         runningWorkers: limits.runningWorkers,

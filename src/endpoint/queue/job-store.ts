@@ -11,7 +11,13 @@ import {
 import { SqlFragment, type ObjectDatabase } from "../../durable/sql.ts";
 
 /** A stored job with its place in the queue and the nonce of its public id. */
-export type QueueEntry = { readonly seq: number; readonly nonce: string; readonly job: StoredJob };
+export type QueueEntry = {
+  readonly seq: number;
+  readonly nonce: string;
+  readonly job: StoredJob;
+  /** Where the outbox has the webhook of its end; 0 while there is none, null for a job without a webhook. */
+  readonly webhookPage?: number | null;
+};
 
 /** The part of a request that only the worker reads. */
 export type WorkerRequest = { readonly input: Payload; readonly optionsJson: string };
@@ -32,6 +38,7 @@ type JobRow = Omit<StoredJob, "isSync" | "retentionMs" | "output"> & {
   /** Null in old rows. */
   readonly retentionMs: number | null;
   readonly output: string | null;
+  readonly webhookPage: number | null;
 };
 
 type RequestRow = { readonly input: string; readonly options: string };
@@ -41,7 +48,7 @@ const JOB_COLUMNS = new SqlFragment(
   `seq, nonce, state, is_sync AS isSync, attempt, retries, rescues, created_at AS createdAt,
    queued_at AS queuedAt, expires_at AS expiresAt, execution_timeout_ms AS executionTimeoutMs,
    retention_ms AS retentionMs, started_at AS startedAt, finished_at AS finishedAt, remove_at AS removeAt,
-   worker_id AS workerId, host_id AS hostId, output, error, trace`,
+   worker_id AS workerId, host_id AS hostId, output, error, trace, webhook_page AS webhookPage`,
 );
 
 /** When a row is gone for readers: it has expired, or its retention is over. */
@@ -285,7 +292,7 @@ function toWorkerRequest({ input, options }: RequestRow): WorkerRequest {
   return { input: decodePayload(input), optionsJson: options };
 }
 
-function toEntry({ seq, nonce, ...row }: JobRow): QueueEntry {
+function toEntry({ seq, nonce, webhookPage, ...row }: JobRow): QueueEntry {
   const isSync = row.isSync === 1;
   const job: StoredJob = {
     ...row,
@@ -294,7 +301,7 @@ function toEntry({ seq, nonce, ...row }: JobRow): QueueEntry {
     output: row.output === null ? null : decodePayload(row.output),
     error: row.error && decodeString(row.error),
   };
-  return { seq, nonce, job };
+  return { seq, nonce, job, webhookPage };
 }
 
 /** A noncharacter of Unicode, with which no string of a worker begins. */

@@ -10,6 +10,10 @@
  * L6  It also carries since when workers are idle, once that is worth a row.
  * L7  Bytes in R2: each row records how many bytes of inputs its priority got up to it, so the last row shows what came
  *     since a checkpoint. Results are found by L2, and a removal writes a checkpoint (L1).
+ * L8  The outbox writes all its pages in the turn of a checkpoint, so the ends that it has not written are those of jobs
+ *     that L2 finds.
+ * L9  It carries the deadlines of rows by segment, if these are few. An expiry that is brought forward writes a
+ *     checkpoint, and all other changes of deadlines are found by L2.
  */
 import {
   isFinal,
@@ -24,9 +28,12 @@ import type { Gauges } from "../../domain/metrics/gauges.ts";
 import type { JobSpan } from "../../domain/metrics/job-gauges.ts";
 import type { Fact } from "../facts/fact-store.ts";
 import type { ClaimKind, Claims, HeadAndTail, Lease, PriorityRecovery, Purge } from "./claims.ts";
-import type { JobStore } from "./job-store.ts";
+import type { JobStore, QueueEntry } from "./job-store.ts";
+import { NO_DEADLINES, type SegmentDeadlines, type StoredDeadlines } from "./segment-deadlines.ts";
 
 const CHECKPOINT_EVERY_CLAIMS = 1_000;
+/** A wake that has found more jobs than this writes a checkpoint. */
+const FOUND_MAX = 64;
 
 type Counts = {
   queued: Record<Priority, number>;
@@ -67,6 +74,7 @@ export type Checkpoint = {
   readonly storedBytes?: number;
   readonly activity?: ActivityCheckpoint;
   readonly idle?: StoredIdleTimes | null;
+  readonly deadlines?: StoredDeadlines | undefined;
 };
 
 /** Counts what jobs do by minutes and hours. */
@@ -84,10 +92,19 @@ export type JobCounters = {
   readonly checkpoint: (now: number) => ActivityCheckpoint;
 };
 
+export type QueueLedgerParts = {
+  readonly store: JobStore;
+  readonly claims: Claims;
+  readonly activity: JobCounters;
+  readonly deadlines: SegmentDeadlines;
+  readonly stored: Fact<Checkpoint>;
+};
+
 export class QueueLedger {
   readonly #store: JobStore;
   readonly #claims: Claims;
   readonly #counters: JobCounters;
+  readonly #deadlines: SegmentDeadlines;
   readonly #stored: Fact<Checkpoint>;
   /** Bytes in R2 of all inputs that each priority ever got (L7). */
   #storedTotals: Record<Priority, number> = { normal: 0, low: 0 };
@@ -103,10 +120,11 @@ export class QueueLedger {
   #claimsSinceCheckpoint = 0;
   #isCheckpointDue = false;
 
-  constructor(store: JobStore, claims: Claims, counters: JobCounters, stored: Fact<Checkpoint>) {
+  constructor({ store, claims, activity, deadlines, stored }: QueueLedgerParts) {
     this.#store = store;
     this.#claims = claims;
-    this.#counters = counters;
+    this.#counters = activity;
+    this.#deadlines = deadlines;
     this.#stored = stored;
   }
 
@@ -205,14 +223,22 @@ export class QueueLedger {
     this.#isCheckpointDue = true;
   }
 
-  /** Writes what the turn did that no row records: new claims of heads, and the checkpoint when L1 asks for it. */
-  persist(now: number): void {
+  /** The next turn, or this one, writes a checkpoint. */
+  demandCheckpoint(): void {
+    this.#isCheckpointDue = true;
+  }
+
+  /**
+   * Writes what the turn did that no row records: new claims of heads, and the checkpoint when L1 asks for it. Returns
+   * whether it wrote one.
+   */
+  persist(now: number): boolean {
     this.#claims.persist();
     const isDue =
       this.#isCheckpointDue ||
       this.#claimsSinceCheckpoint >= CHECKPOINT_EVERY_CLAIMS ||
       this.#counters.isCheckpointDue(now);
-    if (!isDue) return;
+    if (!isDue) return false;
     const { bounds, running, purges } = this.#claims.stored;
     this.#stored.write({
       lanes: {
@@ -225,15 +251,20 @@ export class QueueLedger {
       storedBytes: this.#storedBytes,
       activity: this.#counters.checkpoint(now),
       idle: this.#idle,
+      deadlines: this.#deadlines.stored,
     });
     this.#isCheckpointDue = false;
     this.#claimsSinceCheckpoint = 0;
+    return true;
   }
 
   // Recovery
 
-  /** Brings an empty ledger and its claims up to date from the last checkpoint and the rows. */
-  recover(): void {
+  /**
+   * Brings an empty ledger and its claims up to date from the last checkpoint and the rows. Returns the jobs that were
+   * claimed since, or ran then, as they are now.
+   */
+  recover(): readonly QueueEntry[] {
     const checkpoint = this.#stored.read();
     if (checkpoint) this.#resumeFrom(checkpoint);
     const stored = checkpoint && { ...checkpoint, bounds: checkpoint.lanes };
@@ -245,6 +276,20 @@ export class QueueLedger {
       this.#countAdded(recovery);
     }
     if (!isCounted) this.#countStoredBytes();
+    this.#restoreDeadlines(checkpoint ? checkpoint.deadlines : NO_DEADLINES, priorities);
+    const found = [...ran, ...priorities.flatMap(({ claimed }) => claimed)];
+    if (found.length > FOUND_MAX) this.demandCheckpoint(); // or the next wake would read them again
+    return found;
+  }
+
+  /** The caller records those of the jobs that it is given; those that were added and not claimed are read later. */
+  #restoreDeadlines(stored: StoredDeadlines | undefined, priorities: readonly PriorityRecovery[]): void {
+    if (!stored) return;
+    const unread = priorities.map(({ priority, added: { from, end } }) => ({
+      from: Math.max(from, this.#claims.headOf(priority)),
+      end,
+    }));
+    this.#deadlines.restore(stored, unread);
   }
 
   #resumeFrom({ lanes, storedBytes, counts, idle, activity }: Checkpoint): void {

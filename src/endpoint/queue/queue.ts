@@ -17,13 +17,7 @@ import {
   RUN_RETENTION_MS,
   RUNSYNC_RETENTION_MS,
 } from "../../domain/jobs/job-machine.ts";
-import {
-  PRIORITY_END,
-  PRIORITY_START,
-  priorityOf,
-  PRIORITIES,
-  type Priority,
-} from "../../domain/jobs/priorities.ts";
+import { PRIORITY_START, priorityOf, PRIORITIES, type Priority } from "../../domain/jobs/priorities.ts";
 import { extendTrace } from "../../domain/jobs/timeline.ts";
 import { earliest } from "../../std/earliest.ts";
 import { claimedBy, type ClaimKind, type Claims, type Lease, type Taker } from "./claims.ts";
@@ -38,11 +32,11 @@ import {
 } from "./job-store.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { RunningTimes } from "./running-times.ts";
-import { SegmentDeadlines } from "./segment-deadlines.ts";
+import type { SegmentDeadlines } from "./segment-deadlines.ts";
 
 /** A lease that no exchange has extended for this long is lost. */
 export const LEASE_MS = 120_000;
-const SWEEP_SEGMENTS = 16;
+const SWEEP_SEGMENTS = 128;
 const REBUILD_ROWS = 20_000;
 const LIST_BATCH = 200;
 
@@ -67,8 +61,13 @@ export type JobEnd = {
   readonly goneAt: number;
 };
 
+/** The end of a job as its row has it: on which page of the outbox it is, or will be. */
+export type NotedEnd = Omit<JobEnd, "webhook"> & { readonly page: number; readonly webhook: () => string };
+
 /** Where the ends of jobs with a webhook are noted, in the write that ends them. */
 export type EndOutbox = {
+  /** Memory is empty: these jobs have ended since all pages were written, or shortly before. */
+  readonly recover: (ends: readonly NotedEnd[], now: number) => void;
   /** The page on which the next end will be. */
   readonly pageFor: (now: number) => number;
   readonly add: (end: JobEnd, now: number) => void;
@@ -80,6 +79,7 @@ export type QueueParts = {
   readonly claims: Claims;
   readonly ledger: QueueLedger;
   readonly times: RunningTimes;
+  readonly deadlines: SegmentDeadlines;
   readonly orphans: OrphanedPayloads;
   /** Drops what attempts of a job have streamed: `restart` of one that runs again. */
   readonly chunks: { readonly remove: (seq: number) => void; readonly restart: (seq: number) => void };
@@ -96,13 +96,10 @@ export type Applied =
 
 export class Queue {
   readonly #parts: QueueParts;
-  readonly #segments = new SegmentDeadlines();
   readonly #leaseUntil = new Map<number, number>();
   /** Earliest time at which a running attempt may be due; may be too early, never too late. */
   #leasesDueAt: number | null = null;
   #effects: QueueEffect[] = [];
-  /** Where the rebuild of the segments continues; null when they are complete. */
-  #rebuildFrom: number | null = PRIORITY_START.normal;
 
   constructor(parts: QueueParts) {
     this.#parts = parts;
@@ -110,7 +107,11 @@ export class Queue {
 
   /** After a restart every lease gets its full time again: the agents may well be there. */
   recover(now: number): void {
-    this.#parts.ledger.recover();
+    const { ledger, outbox, deadlines } = this.#parts;
+    const found = ledger.recover();
+    for (const { seq, job } of found) deadlines.record(seq, goneAtOf(job));
+    const ends = found.flatMap((stored) => this.#endOf(stored));
+    outbox.recover(ends, now);
     for (const lease of this.#parts.claims.running.values()) this.#holdLease(lease, now);
   }
 
@@ -119,12 +120,12 @@ export class Queue {
   /** Adds a job. With a taker, allowed only when nothing is queued, it is claimed in the same write. */
   submit(newEntry: NewEntry, taker: Taker | undefined, now: number): QueueEntry {
     const { request, idempotencyKey, hasWebhook } = newEntry;
-    const { store, ledger } = this.#parts;
+    const { store, ledger, deadlines } = this.#parts;
     const { seq, storedTotal } = ledger.add(newEntry.priority, storedBytesOf(request.input));
     const queued = queuedJob(newEntry, now);
     const stored = { seq, nonce: randomNonce(), job: taker ? claimedBy(queued, taker, now) : queued };
     store.insert(stored, request, { idempotencyKey, hasWebhook, storedTotal });
-    this.#segments.record(seq, stored.job.expiresAt);
+    deadlines.record(seq, stored.job.expiresAt);
     if (taker) this.#startLease(seq, stored.job, "insert", now);
     return stored;
   }
@@ -167,7 +168,7 @@ export class Queue {
 
   /** Carries out one transition, if the machine allows it. The end of a purged job calls no webhook. */
   apply(stored: QueueEntry, event: JobEvent, now: number, isPurge = false): Applied {
-    const { ledger, times, orphans, chunks, claims } = this.#parts;
+    const { ledger, times, orphans, chunks, claims, deadlines } = this.#parts;
     const verdict = transition(stored.job, event, now);
     if (verdict.kind === "refused") return verdict;
     const { seq } = stored;
@@ -177,9 +178,10 @@ export class Queue {
     ledger.moved(seq, stored.job, job);
     this.#leaseUntil.delete(seq);
     times.forget(seq);
+    times.ended(stored.job);
     if (stored.job.output?.kind === "stored" && !job.output) orphans.add(stored.job.output.key); // by a retry
     if (mayLeaveUpload(event)) orphans.addUploadOf(stored);
-    if (job.removeAt !== null) this.#segments.record(seq, job.removeAt);
+    if (job.removeAt !== null) deadlines.record(seq, job.removeAt);
     if (event.kind === "retry") chunks.restart(seq);
     if (job.state === "queued") claims.addRequeued(seq);
     else if (stored.job.state === "queued") claims.removeRequeued(seq);
@@ -189,10 +191,10 @@ export class Queue {
 
   /** Updates when a job expires, whatever its state. */
   setExpiry(seq: number, expiresAt: number): void {
-    this.#parts.store.saveExpiry(seq, expiresAt);
-    this.#segments.record(seq, expiresAt);
-    if (this.#parts.claims.setExpiry(seq, expiresAt))
-      this.#leasesDueAt = earliest([this.#leasesDueAt, expiresAt]);
+    const { store, ledger, claims, deadlines } = this.#parts;
+    store.saveExpiry(seq, expiresAt);
+    if (deadlines.record(seq, expiresAt)) ledger.demandCheckpoint(); // L9
+    if (claims.setExpiry(seq, expiresAt)) this.#leasesDueAt = earliest([this.#leasesDueAt, expiresAt]);
   }
 
   /** Writes a job, and with its end the call of its webhook. */
@@ -203,8 +205,15 @@ export class Queue {
     const saved = store.save(seq, claims.rowOf(stored), after, callsWebhook ? outbox.pageFor(now) : 0);
     if (!saved) throw new Error("A guarded write met a changed row.");
     if (!callsWebhook || saved.webhook === null) return;
-    const goneAt = Math.min(after.expiresAt, after.removeAt ?? after.expiresAt);
+    const goneAt = goneAtOf(after);
     outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);
+  }
+
+  /** The end that the row of a job notes for the outbox, if there is one. */
+  #endOf({ seq, job, webhookPage: page }: QueueEntry): readonly NotedEnd[] {
+    if (!page || !isFinal(job.state)) return [];
+    const webhook = () => this.#parts.store.webhookOf(seq).url ?? "";
+    return [{ seq, end: job.retries, page, webhook, goneAt: goneAtOf(job) }];
   }
 
   /** Cancels all queued jobs without touching the rows of never-claimed ones. Returns how many. */
@@ -262,8 +271,10 @@ export class Queue {
   /** Ends what is due, in a bounded batch; what is left is due again at once. */
   sweep(now: number): void {
     this.#sweepLeases(now);
-    this.#rebuildSegments();
-    for (const { from, end } of this.#segments.takeDue(now, SWEEP_SEGMENTS)) {
+    this.#readDeadlines();
+    const due = this.#parts.deadlines.takeDue(now, SWEEP_SEGMENTS);
+    if (due.length > 0) this.#parts.ledger.demandCheckpoint(); // or a wake would find them due again
+    for (const { from, end } of due) {
       for (const { seq, at } of this.#parts.store.deadlines(from, end, end - from)) {
         if (at > now) this.#keepOrRemove(seq, at, now);
         else this.#removeBySeq(seq);
@@ -275,18 +286,18 @@ export class Queue {
   #keepOrRemove(seq: number, at: number, now: number): void {
     const isPassed = seq < this.#parts.claims.headOf(priorityOf(seq));
     const removeAt = isPassed ? (this.get(seq)?.job.removeAt ?? at) : at;
-    if (removeAt > now) this.#segments.record(seq, Math.min(at, removeAt));
+    if (removeAt > now) this.#parts.deadlines.record(seq, Math.min(at, removeAt));
     else this.#removeBySeq(seq);
   }
 
   /** When the next sweep is due; null for never. */
   get nextSweepAt(): number | null {
-    return earliest([this.#leasesDueAt, this.#segments.nextAt]);
+    return earliest([this.#leasesDueAt, this.#parts.deadlines.nextAt]);
   }
 
-  /** True until the segments are known again after a restart. */
+  /** True until the deadlines of all rows are known again after a restart. */
   get isRebuilding(): boolean {
-    return this.#rebuildFrom !== null && this.#parts.claims.hasJobs;
+    return !this.#parts.deadlines.isComplete && this.#parts.claims.hasJobs;
   }
 
   /** What the transitions of this turn ask for after the write. */
@@ -395,18 +406,20 @@ export class Queue {
   /** The rows of purged jobs do not say when they are due. */
   #recordPurges(): void {
     for (const { from, end, at } of this.#parts.claims.purges) {
-      this.#segments.recordRange(from, end, at + RUNSYNC_RETENTION_MS);
+      this.#parts.deadlines.recordRange(from, end, at + RUNSYNC_RETENTION_MS);
     }
   }
 
-  #rebuildSegments(): void {
-    if (this.#rebuildFrom === null) return;
-    const rows = this.#parts.store.deadlines(this.#rebuildFrom, PRIORITY_END.low, REBUILD_ROWS);
-    for (const { seq, at } of rows) this.#segments.record(seq, at);
-    const last = rows.at(-1);
-    this.#rebuildFrom = last && rows.length === REBUILD_ROWS ? last.seq + 1 : null;
-    if (this.#rebuildFrom === null) this.#recordPurges();
+  #readDeadlines(): void {
+    const { deadlines, store } = this.#parts;
+    if (deadlines.isComplete) return;
+    deadlines.readOn((from, end, limit) => store.deadlines(from, end, limit), REBUILD_ROWS);
+    if (deadlines.isComplete) this.#recordPurges();
   }
+}
+
+function goneAtOf({ expiresAt, removeAt }: StoredJob): number {
+  return Math.min(expiresAt, removeAt ?? expiresAt);
 }
 
 /** A report states what became of the result; these events end an attempt without a report. */

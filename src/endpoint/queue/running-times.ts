@@ -3,26 +3,49 @@
  * attempt, the next exchange and the report of Fleet bring again.
  */
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
-import { UNKNOWN_TIMES, type AttemptTimes, type WorkerStart } from "../../domain/jobs/timeline.ts";
+import {
+  hasWaitedFor,
+  UNKNOWN_TIMES,
+  type AttemptTimes,
+  type WorkerStart,
+} from "../../domain/jobs/timeline.ts";
+import type { StoredJob } from "../../domain/jobs/job-machine.ts";
 import type { RunningAttempt } from "../messages.ts";
 import type { Lease } from "./claims.ts";
 
-type Handler = Omit<AttemptTimes, "workerStart"> & { readonly attempt: number };
+type Handler = Pick<AttemptTimes, "handlerStartedAt" | "handlerFinishedAt"> & { readonly attempt: number };
+
+type KnownWorker = {
+  readonly start: WorkerStart | null;
+  readonly perHour: number | undefined;
+  readonly startingMs: number | undefined;
+};
 
 export class RunningTimes {
   readonly #handlers = new Map<number, Handler>();
-  /** Also of workers that are gone, until their jobs have ended. */
-  #starts = new Map<string, WorkerStart>();
+  /** Also those that are gone, until their jobs have ended. */
+  #workers = new Map<string, KnownWorker>();
+  /** Workers whose start a job has caused: when they were ready. */
+  readonly #caused = new Map<string, number | null>();
 
-  /** Takes over when the workers of the endpoint started; forgets those that are gone and have no job. */
+  /** Takes over starts and prices of the endpoint's workers; forgets those that are gone and have no job. */
   learn(report: FleetReport, running: Iterable<Lease>): void {
-    const starts = new Map<string, WorkerStart>();
+    const workers = new Map<string, KnownWorker>();
     for (const { workerId } of running) {
-      const known = this.#starts.get(workerId);
-      if (known) starts.set(workerId, known);
+      const known = this.#workers.get(workerId);
+      if (known) workers.set(workerId, known);
     }
-    for (const { workerId, start } of report.workers) if (start) starts.set(workerId, start);
-    this.#starts = starts;
+    for (const { workerId, start = null, perHour, startingMs } of report.workers)
+      workers.set(workerId, { start: start ?? workers.get(workerId)?.start ?? null, perHour, startingMs });
+    this.#workers = workers;
+    for (const workerId of this.#caused.keys()) if (!workers.has(workerId)) this.#caused.delete(workerId);
+  }
+
+  /** The attempt of a job has ended: the start of its worker, if it waited for that, counts for no other job. */
+  ended(job: StoredJob): void {
+    const { workerId } = job;
+    const start = (workerId !== null && this.#workers.get(workerId)?.start) || null;
+    if (workerId !== null && start && hasWaitedFor(job, start)) this.#caused.set(workerId, start.readyAt);
   }
 
   /** An agent reports when the handler of an attempt began and ended, which cannot be before the claim. */
@@ -40,9 +63,16 @@ export class RunningTimes {
   /** What is known of a running attempt. */
   of(seq: number, attempt: number, workerId: string | null): AttemptTimes {
     const handler = this.#handlers.get(seq);
-    const workerStart = this.#starts.get(workerId ?? "") ?? null;
-    if (handler?.attempt !== attempt) return { ...UNKNOWN_TIMES, workerStart };
-    return { ...handler, workerStart };
+    const worker = this.#workers.get(workerId ?? "");
+    const workerStart = worker?.start ?? null;
+    const isFree = workerStart !== null && this.#caused.get(workerId ?? "") !== workerStart.readyAt;
+    const known = {
+      workerStart,
+      perHour: worker?.perHour,
+      startingMs: isFree ? worker?.startingMs : undefined,
+    };
+    if (handler?.attempt !== attempt) return { ...UNKNOWN_TIMES, ...known };
+    return { ...handler, ...known };
   }
 
   forget(seq: number): void {

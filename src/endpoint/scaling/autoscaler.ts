@@ -3,7 +3,7 @@ import { IDLE_STORE_AFTER_MS, IdleTracker } from "./idle-tracker.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import type { RolloutWorker, RolloutPlan } from "../../domain/rollouts/rollout-plan.ts";
-import type { DesiredWorkersUpdate } from "../../durable/ports.ts";
+import type { CapacityStatement, DesiredWorkersUpdate } from "../../durable/ports.ts";
 import { epochOf, workersIn } from "../../domain/placement/standby.ts";
 import {
   scaleUpDelayMs,
@@ -18,6 +18,7 @@ import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Fact } from "../facts/fact-store.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Claims } from "../queue/claims.ts";
+import { CapacityStatements } from "./capacity-statements.ts";
 import type { Rollout } from "./rollout.ts";
 import { WorkerSet, type WorkerConcurrency } from "./worker-set.ts";
 import type { Workload } from "./workload.ts";
@@ -61,6 +62,8 @@ export class Autoscaler {
   readonly #parts: AutoscalerParts;
   readonly #workerSet = new WorkerSet();
   readonly #idleTracker: IdleTracker;
+  /** What Fleet must know while capacity is short. */
+  readonly statements = new CapacityStatements();
   #desired: DesiredState = { desired: 0, leaving: [], grownAt: 0, jobsPerWorker: 1, isSent: true };
   /** Workers that get no more jobs and leave after those they have. */
   #draining: ReadonlySet<string> = new Set();
@@ -116,8 +119,11 @@ export class Autoscaler {
     const scaleDown = this.#planScaleDown(growth, rolling?.rest, config, now);
     const reviewAt = earliest([growth.reviewAt, scaleDown.reviewAt]);
     this.#reviewAt = earliest([this.#storeIdle(reviewAt, config, now), rolling?.reviewAt ?? null]);
-    this.#adopt(scaleDown, rolling?.leaving ?? NONE, now);
-    return this.#close(scaleDown, rolling);
+    const replaced = this.#replaced();
+    this.#adopt(scaleDown, [...(rolling?.leaving ?? NONE), ...replaced.leaving], now);
+    const change = this.#close(togetherOf(scaleDown, replaced), rolling);
+    this.statements.update(this.#stateCapacity(growth.floor, config, now));
+    return change;
   }
 
   /** The slots of workers that still get jobs, or requests. */
@@ -173,8 +179,8 @@ export class Autoscaler {
 
   /** When to decide or to send again although nothing happens; null for never. */
   nextAt(now: number): number | null {
-    if (!this.#desired.isSent) return now + RESEND_AFTER_MS;
-    return this.#reviewAt;
+    const desiredAt = this.#desired.isSent ? this.#reviewAt : now + RESEND_AFTER_MS;
+    return earliest([desiredAt, this.statements.nextAt(now)]);
   }
 
   /** Sends the desired workers to Fleet until what it has is current; after a failure the alarm sends again. */
@@ -257,7 +263,35 @@ export class Autoscaler {
   /** The first turn after a loss of memory must give no job to a worker to which the last turn gave none. */
   #holdAgain(config: EndpointConfig, now: number): void {
     const { desired } = this.#desired;
-    this.#close(NO_SCALE_DOWN, this.#planRollout(desired, true, config, now));
+    this.#close(this.#replaced(), this.#planRollout(desired, true, config, now));
+  }
+
+  /** Workers whose place another endpoint gets after the jobs they have; this one still wants as many as before. */
+  #replaced(): Pick<ScaleDown, "leaving" | "draining"> {
+    const { work, facts } = this.#parts;
+    const { contention, workers } = facts.report;
+    if (!contention || contention.afterJobs.length === 0) return NO_SCALE_DOWN;
+    const ids = workersIn(contention.afterJobs, workers).filter((workerId) => this.#workerSet.has(workerId));
+    const { busy } = work;
+    return { leaving: ids.filter((id) => !busy.has(id)), draining: ids.filter((id) => busy.has(id)) };
+  }
+
+  /** What others may have, and whether work waits here; null while capacity is not short. */
+  #stateCapacity(floor: number, { endpointId }: EndpointConfig, now: number): CapacityStatement | null {
+    const { work, facts } = this.#parts;
+    const { contention, workers } = facts.report;
+    if (!contention) return null;
+    const epochs = new Map(workers.map((worker) => [worker.workerId, epochOf(worker)]));
+    const free = work.waiting > 0 ? [] : this.#workerSet.sample(work.busy, this.#draining);
+    const spare = free
+      .filter(({ workerId, jobs }) => jobs === 0 && !this.#closed.has(workerId))
+      .toSorted((a, b) => a.freeSinceAt - b.freeSinceAt)
+      .slice(0, Math.max(0, this.#workerSet.size - floor))
+      .map(
+        ({ workerId, freeSinceAt }) =>
+          [epochs.get(workerId) ?? workerId, Math.min(freeSinceAt, now)] as const,
+      );
+    return { endpointId, number: contention.number, isWaiting: work.normal.waiting > 0, spare };
   }
 
   #planScaleDown(
@@ -274,7 +308,10 @@ export class Autoscaler {
     }
     const workers = members ?? this.#workerSet.sample(work.busy, this.#draining);
     const idleTimes = { idleSinceAt: this.#idleSinceAt, leftAt: this.#leftAt };
-    return planScaleDown({ workers, desired, floor, hasWaitingJobs: isWaitedFor, ...idleTimes }, config, now);
+    const { contention, workers: reported } = this.#parts.facts.report;
+    const givingWay = new Set(workersIn(contention?.whenFree ?? NONE, reported));
+    const sample = { workers, desired, floor, hasWaitingJobs: isWaitedFor, givingWay, ...idleTimes };
+    return planScaleDown(sample, config, now);
   }
 
   // Applying
@@ -337,6 +374,13 @@ export class Autoscaler {
     this.#desired = desired;
     this.#parts.stored.write(desired);
   }
+}
+
+function togetherOf(
+  a: Pick<ScaleDown, "leaving" | "draining">,
+  b: Pick<ScaleDown, "leaving" | "draining">,
+): Pick<ScaleDown, "leaving" | "draining"> {
+  return { leaving: [...a.leaving, ...b.leaving], draining: [...a.draining, ...b.draining] };
 }
 
 const NONE: readonly string[] = [];

@@ -3,18 +3,21 @@ import { isFinal } from "../../domain/jobs/job-machine.ts";
 import type { WebhookLogBody } from "../../contract/webhook.ts";
 import { stateOfDelivery, type Delivery } from "../../domain/webhooks/webhook-delivery.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
+import { earliest } from "../../std/earliest.ts";
 import { publicId, type JobStore, type QueueEntry } from "../queue/job-store.ts";
 import type { Limited, RedeliverOutcome, WebhookLogOutcome } from "../messages.ts";
 import type { Queue } from "../queue/queue.ts";
+import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";
 import type { FeatureHooks } from "../commit-hooks.ts";
-import type { WebhookOutbox } from "./webhook-outbox.ts";
+import { WEBHOOK_RECHECK_MS, type WebhookOutbox } from "./webhook-outbox.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
 
 export type WebhookHandlersParts = {
   readonly queue: Queue;
   readonly store: Pick<JobStore, "webhookOf">;
   readonly outbox: WebhookOutbox;
+  readonly ledger: Pick<QueueLedger, "demandCheckpoint">;
   readonly limits: RequestLimits;
   readonly commit: GroupCommit;
   readonly sender: WebhookSender;
@@ -28,14 +31,19 @@ export class WebhookHandlers {
   }
 
   get hooks(): FeatureHooks {
-    const { outbox, sender } = this.#parts;
+    const { outbox, sender, ledger } = this.#parts;
     return {
-      recover: (now) => outbox.recover(now),
       isInterrupted: () => outbox.isReady,
       commit: () => outbox.save(),
       send: () => sender.start(),
-      nextAt: (now) => outbox.nextAt(now),
-      sweep: (now) => outbox.sweep(now),
+      // While webhooks come, the alarm stays at a minute: to move it back after each of them would be a row.
+      nextAt: (now) =>
+        outbox.addedSince(now - WEBHOOK_RECHECK_MS)
+          ? earliest([outbox.nextAt(now), now + WEBHOOK_RECHECK_MS])
+          : outbox.nextAt(now),
+      sweep: (now) => {
+        if (outbox.sweep(now)) ledger.demandCheckpoint();
+      },
     };
   }
 

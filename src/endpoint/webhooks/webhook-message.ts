@@ -1,18 +1,21 @@
 /** The body of a webhook: the ended job as status shows it, with its input and the webhook's URL. */
 import { ignoreFailure } from "../../std/errors.ts";
-import type { Payload } from "../../domain/jobs/job-machine.ts";
+import type { JobCost, JobRequest } from "../../contract/job.ts";
+import { costOfJob } from "../../domain/costs/job-cost.ts";
+import type { Payload, StoredJob } from "../../domain/jobs/job-machine.ts";
 import { viewJob } from "../../domain/jobs/job-view.ts";
+import { timelineOf, UNKNOWN_TIMES } from "../../domain/jobs/timeline.ts";
 import { openPayload, type StoredPayload } from "../../durable/stored-payload.ts";
-import { publicId, type QueueEntry } from "../queue/job-store.ts";
+import { publicId, type QueueEntry, type WorkerRequest } from "../queue/job-store.ts";
 
 export class WebhookMessage {
   readonly #bucket: R2Bucket;
   readonly #parts: readonly (Uint8Array | StoredPayload)[];
 
-  constructor(bucket: R2Bucket, stored: QueueEntry, input: Payload, webhook: string) {
+  constructor(bucket: R2Bucket, stored: QueueEntry, { input, optionsJson }: WorkerRequest, webhook: string) {
     const { job } = stored;
     const extras = { progress: null, queue: null, now: job.finishedAt ?? job.queuedAt };
-    const { output, ...view } = viewJob(publicId(stored), job, extras);
+    const { output, ...view } = { ...viewJob(publicId(stored), job, extras), ...costIn(optionsJson, job) };
     const head = JSON.stringify({ ...view, webhook }).slice(0, -1);
     // Null is omitted, as in status: the handler returned nothing.
     const hasOutput = output !== null && !(output.kind === "inline" && output.json === "null");
@@ -58,6 +61,13 @@ export class WebhookMessage {
     if (!bytes) throw new Error("A payload of the job is no longer there.");
     yield* bytes;
   }
+}
+
+/** The cost of an ended job whose policy asks for it. */
+function costIn(optionsJson: string, job: StoredJob): { readonly cost?: JobCost } {
+  const { policy } = JSON.parse(optionsJson) as Pick<JobRequest, "policy">;
+  if (policy?.cost !== true) return {};
+  return { cost: costOfJob(timelineOf(job, UNKNOWN_TIMES), job.finishedAt ?? job.queuedAt) };
 }
 
 /** Adjacent strings become one part. */

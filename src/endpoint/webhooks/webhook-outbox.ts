@@ -3,15 +3,17 @@
  *
  * Deliveries are stored on pages, one row each, since a row per delivery would cost as much as a transition of the job.
  *
- * O1  A delivery is written in the turn in which its job ends. The job's row names its page.
+ * O1  The row of a job that ends names the page of its delivery, in the same write. The page itself is written with the
+ *     first outcome on it, or in the turn of a checkpoint; until then the ledger finds the job again (L8).
  * O2  Outcomes stay in memory for a moment and are written together with other changes of the page. A lost one costs a
  *     repeated call, which receivers recognise by the delivery's id.
  * O3  A page is open while something on it is pending or while it is being filled. After a restart the open pages are
- *     read, and no others.
+ *     read, and those that jobs name which the ledger has found.
  * O4  A pending delivery whose job is gone, or was queued again, is dropped by the sender at the latest; nothing is
  *     written for it before. So pages may name several ends of a job, of which only the last one counts.
  * O5  At most WEBHOOK_PENDING_MAX deliveries are pending: a receiver that never answers must not fill the memory.
- * O6  A page is removed when all its jobs are gone.
+ * O6  A page is removed when all its jobs are gone, and a checkpoint is written with that: no job names a page that is
+ *     gone, unless its delivery was never written.
  */
 import {
   afterAttempt,
@@ -22,7 +24,7 @@ import {
   type WebhookAttempt,
 } from "../../domain/webhooks/webhook-delivery.ts";
 import { earliest } from "../../std/earliest.ts";
-import type { JobEnd } from "../queue/queue.ts";
+import type { JobEnd, NotedEnd } from "../queue/queue.ts";
 import type { PageRow, WebhookStore } from "./webhook-store.ts";
 
 /** Pending deliveries of one endpoint, all in memory; further ones fail without a call. */
@@ -60,7 +62,10 @@ export class WebhookOutbox {
   readonly #changed = new Set<Page>();
   /** Pages with outcomes that are not written yet. */
   readonly #unsaved = new Set<Page>();
+  /** Pages with deliveries that only the rows of their jobs note (O1). */
+  readonly #noted = new Set<Page>();
   #filling: Page | null = null;
+  #addedAt = Number.NEGATIVE_INFINITY;
   #lastNumber = 0;
 
   constructor(store: WebhookStore, pendingMax = WEBHOOK_PENDING_MAX) {
@@ -68,14 +73,26 @@ export class WebhookOutbox {
     this.#pendingMax = pendingMax;
   }
 
-  /** Reads what is pending after memory was lost. */
-  recover(now: number): void {
+  /** Reads what is pending after memory was lost. `ends`: those since the last checkpoint, and maybe some before. */
+  recover(ends: readonly NotedEnd[], now: number): void {
     this.#lastNumber = this.#store.lastClosed();
     const pages = this.#store.openPages().map((row) => this.#load(row, true));
     this.#lastNumber = Math.max(this.#lastNumber, pages.at(-1)?.number ?? 0);
-    this.#filling = pages.findLast((page) => !isFull(page)) ?? null;
-    const pending = this.#pendingOn(pages).toSorted((a, b) => a.nextAt - b.nextAt);
+    for (const end of ends) this.#restore(end, now);
+    const open = [...this.#pages.values()].toSorted((a, b) => a.number - b.number);
+    this.#filling = open.findLast((page) => !isFull(page)) ?? null;
+    const pending = this.#pendingOn(open).toSorted((a, b) => a.nextAt - b.nextAt);
     for (const { page, delivery } of pending) this.#schedule(page, delivery, now);
+  }
+
+  /** Puts the delivery of an end on its page, unless the page was written with it. */
+  #restore(noted: NotedEnd, now: number): void {
+    const known = this.#pages.get(noted.page);
+    if (!known && this.#store.closedPage(noted.page)) return; // it was full, and all of it done
+    const page = known ?? this.#begin(noted.page);
+    const written = page.deliveries.get(noted.seq);
+    if (written && written.end >= noted.end) return;
+    this.#note(page, { ...noted, webhook: noted.webhook() }, now);
   }
 
   /** Pending deliveries; of a job that ended several times, the last one, which is on the last page (O4). */
@@ -100,16 +117,24 @@ export class WebhookOutbox {
   }
 
   /** Adds the delivery for the end of a job. */
-  add({ seq, end, webhook, goneAt }: JobEnd, now: number): void {
-    this.withdraw(seq); // a pending one of an earlier end
+  add(end: JobEnd, now: number): void {
+    this.#addedAt = now;
+    this.withdraw(end.seq); // a pending one of an earlier end
     const page = this.#pageToFill(now);
+    const delivery = this.#note(page, end, now);
+    if (delivery.nextAt !== null) this.#schedule(page, delivery, now);
+    else this.#changed.add(page);
+  }
+
+  /** Puts the delivery of an end on a page, without a write. */
+  #note(page: Page, { seq, end, webhook, goneAt }: JobEnd, now: number): Delivery {
     page.removeAt = Math.max(page.removeAt, goneAt);
     const job = { seq, end, host: new URL(webhook).host };
     const hasCapacity = this.#pageOf.size < this.#pendingMax;
     const delivery = hasCapacity ? newDelivery(job, now) : droppedDelivery(job, now);
     page.deliveries.set(seq, delivery);
-    this.#changed.add(page);
-    if (hasCapacity) this.#schedule(page, delivery, now);
+    this.#noted.add(page);
+    return delivery;
   }
 
   /** Repeats a completed delivery, or brings a pending one forward. */
@@ -144,14 +169,20 @@ export class WebhookOutbox {
     for (const page of this.#unsaved) this.#changed.add(page);
   }
 
-  /** Removes pages whose jobs are gone, in a bounded batch. */
-  sweep(now: number): void {
-    this.#store.removeClosed(now, SWEEP_PAGES);
-    for (const page of this.#pages.values()) {
-      if (page.pending > 0 || page.removeAt > now) continue;
+  /** Lets this turn write all that memory has and no page. */
+  flushAll(): void {
+    this.flush();
+    for (const page of this.#noted) this.#changed.add(page);
+  }
+
+  /** Removes pages whose jobs are gone, in a bounded batch; returns whether there were some. */
+  sweep(now: number): boolean {
+    const over = [...this.#pages.values()].filter((page) => page.pending === 0 && page.removeAt <= now);
+    for (const page of over) {
       if (page.wasOpen !== null) this.#store.remove(page.number, page.wasOpen);
       this.#forget(page);
     }
+    return this.#store.removeClosed(now, SWEEP_PAGES) > 0 || over.length > 0;
   }
 
   // Sending
@@ -169,8 +200,17 @@ export class WebhookOutbox {
   nextAt(now: number): number | null {
     const [first] = this.#waiting;
     const waitsUntil = first === undefined ? null : this.#pending(first)?.nextAt;
-    const isUnderway = this.#ready.size > 0 || this.#sending.size > 0;
-    return earliest([waitsUntil ?? null, isUnderway ? now + WEBHOOK_RECHECK_MS : null]);
+    return earliest([waitsUntil ?? null, this.isUnderway ? now + WEBHOOK_RECHECK_MS : null]);
+  }
+
+  /** Whether a delivery is due, or its receiver is being called. */
+  get isUnderway(): boolean {
+    return this.#ready.size + this.#sending.size > 0;
+  }
+
+  /** Whether a job has ended with a webhook after `at`. */
+  addedSince(at: number): boolean {
+    return this.#addedAt > at;
   }
 
   /** Whether something could be sent at once. */
@@ -260,10 +300,13 @@ export class WebhookOutbox {
 
   #pageToFill(now: number): Page {
     if (this.#filling && !isFull(this.#filling)) return this.#filling;
-    const number = this.pageFor(now);
+    this.#filling = this.#begin(this.pageFor(now));
+    return this.#filling;
+  }
+
+  #begin(number: number): Page {
     const page: Page = { number, deliveries: new Map(), removeAt: 0, pending: 0, wasOpen: null };
-    this.#filling = page;
-    this.#lastNumber = number;
+    this.#lastNumber = Math.max(this.#lastNumber, number);
     this.#pages.set(number, page);
     return page;
   }
@@ -287,12 +330,14 @@ export class WebhookOutbox {
     else this.#store.update(page.number, page.wasOpen, isOpen, page.removeAt, deliveries);
     page.wasOpen = isOpen;
     this.#unsaved.delete(page);
+    this.#noted.delete(page);
     if (!isOpen) this.#forget(page);
   }
 
   #forget(page: Page): void {
     this.#pages.delete(page.number);
     this.#unsaved.delete(page);
+    this.#noted.delete(page);
     this.#changed.delete(page);
     if (this.#filling === page) this.#filling = null;
   }

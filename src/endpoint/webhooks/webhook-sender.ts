@@ -42,6 +42,8 @@ export class WebhookSender {
   readonly #parts: WebhookSenderParts;
   readonly #turns = new WebhookScheduler();
   #isFlushing = false;
+  /** When the last outcome came. */
+  #settledAt = 0;
 
   constructor(parts: WebhookSenderParts) {
     this.#parts = parts;
@@ -57,23 +59,32 @@ export class WebhookSender {
       this.#turns.opened(delivery.host);
       keepAlive(this.#send(delivery));
     }
-    if (outbox.hasUnsaved && !this.#isFlushing) keepAlive(this.#flushSoon());
+    if (outbox.hasUnsaved && !this.#isFlushing) keepAlive(this.#flushIn(IN_OBJECT_WAIT_MS));
   }
 
   async #send(delivery: Delivery): Promise<void> {
     const attempt = await this.#attempt(delivery);
     this.#turns.closed(delivery.host, attempt === null || isPrompt(attempt));
-    this.#parts.outbox.settle(delivery, attempt, Date.now());
+    const { outbox, keepAlive } = this.#parts;
+    const now = Date.now();
+    outbox.settle(delivery, attempt, now);
+    const isAlone = !outbox.isUnderway && now - this.#settledAt > IN_OBJECT_WAIT_MS;
+    this.#settledAt = now;
+    if (isAlone && !this.#isFlushing) keepAlive(this.#flushIn(0)); // a wait would keep the object awake for it alone
     this.start();
   }
 
   /** Outcomes that come within a moment are written together, or with what else is written by then. */
-  async #flushSoon(): Promise<void> {
+  async #flushIn(ms: number): Promise<void> {
     const { outbox, facts, commit } = this.#parts;
     this.#isFlushing = true;
-    await scheduler.wait(IN_OBJECT_WAIT_MS);
-    this.#isFlushing = false;
-    if (outbox.hasUnsaved && facts.config) await commit.run(() => outbox.flush());
+    if (ms > 0) await scheduler.wait(ms);
+    const work = () => {
+      this.#isFlushing = false;
+      outbox.flush();
+    };
+    if (outbox.hasUnsaved && facts.config) await commit.run(work);
+    else this.#isFlushing = false;
   }
 
   // One call
@@ -95,7 +106,7 @@ export class WebhookSender {
     const request = store.requestOf(seq);
     const { url } = store.webhookOf(seq);
     if (!request || url === null) return undefined;
-    const message = new WebhookMessage(bucket, stored, request.input, url);
+    const message = new WebhookMessage(bucket, stored, request, url);
     return { url, id: webhookId(publicId(stored), end), message };
   }
 

@@ -39,14 +39,14 @@ export class WebhookStore {
     return row?.last ?? 0;
   }
 
-  /** Deletes the oldest closed pages up to the first that is not due. */
-  removeClosed(now: number, limit: number): void {
+  /** Deletes the oldest closed pages up to the first that is not due; returns how many. */
+  removeClosed(now: number, limit: number): number {
     const oldest = this.#database.all<Omit<PageRow, "deliveries">>`
       SELECT page, remove_at AS removeAt FROM webhook_page WHERE is_open = 0 ORDER BY page LIMIT ${limit}`;
-    for (const { page, removeAt } of oldest) {
-      if (removeAt > now) return;
-      this.remove(page, false);
-    }
+    const firstLater = oldest.findIndex(({ removeAt }) => removeAt > now);
+    const due = firstLater === -1 ? oldest : oldest.slice(0, firstLater);
+    for (const { page } of due) this.remove(page, false);
+    return due.length;
   }
 
   remove(page: number, isOpen: boolean): void {

@@ -22,9 +22,11 @@ export class HostPresence {
   /** The host called and will call again within `holdMs`. Returns whether it was absent before. */
   heard(hostId: string, heard: Heard): "came" | "stayed" {
     const isNew = !this.#present.has(hostId);
+    const wasFirst = !isNew && this.#lostAt(hostId) === this.#earliestDueAt;
     this.#heard.set(hostId, heard);
     this.#present.add(hostId);
-    this.#earliestDueAt = Math.min(this.#earliestDueAt, dueAt(heard));
+    if (wasFirst) this.#findEarliest(); // an alarm for a time that counts no more would be a row for nothing
+    else this.#earliestDueAt = Math.min(this.#earliestDueAt, dueAt(heard));
     return isNew ? "came" : "stayed";
   }
 
@@ -70,11 +72,15 @@ export class HostPresence {
     if (now < this.#earliestDueAt) return [];
     const lost = [...this.#present].filter((hostId) => !this.isPresent(hostId, now));
     for (const hostId of lost) this.#present.delete(hostId);
+    this.#findEarliest();
+    return lost;
+  }
+
+  #findEarliest(): void {
     this.#earliestDueAt = [...this.#present].reduce(
       (earliest, hostId) => Math.min(earliest, this.#lostAt(hostId) ?? earliest),
       Number.POSITIVE_INFINITY,
     );
-    return lost;
   }
 
   forget(hostId: string): void {

@@ -1,5 +1,5 @@
 /** The hosts of the fleet: which are present, what they have, and whether they are cordoned or drained. */
-import type { Inventory, WorkerReport } from "../../contract/agent/agent.ts";
+import type { Inventory, WorkerReport, WorkerState } from "../../contract/agent/agent.ts";
 import type { Failing } from "../../domain/placement/worker-moves.ts";
 import { stockOfHost, type HostStock } from "../../domain/placement/stock.ts";
 import { mergeStart } from "../../domain/jobs/timeline.ts";
@@ -14,6 +14,9 @@ import { CREDENTIAL_CACHE_MS } from "../../domain/accounts/permissions.ts";
 const HOST_TOMBSTONE_MS = 2 * CREDENTIAL_CACHE_MS;
 
 const NOTHING: Inventory = { gpus: [], cpuCount: 0, memoryMb: 0, diskFreeMb: 0, runtime: "docker" };
+
+/** What its owner and its assignments make of a host, before either did anything. */
+const NEW_HOST = { revision: 1, isCordoned: false, isDrained: false, price: null };
 
 export class HostRegistry {
   readonly #parts: FleetParts;
@@ -37,14 +40,15 @@ export class HostRegistry {
 
   /** Applies the report of a host and its workers, unless the host was removed. */
   applySync(call: SyncCall, now: number): void {
-    const { store, pools } = this.#parts;
+    const { store, pools, usage } = this.#parts;
     const stored = store.hosts.get(call.hostId);
     if (stored && stored.removedAt !== null) return;
     const host = this.#record(call, stored);
     if (!stored || !isSame(stored, host)) {
+      usage.repriced(host, now);
       store.saveHost(host);
       pools.changed(call.hostId);
-      if (stored && stored.awaySince !== null) this.#return(call.hostId, now);
+      if (stored && stored.awaySince !== null) this.#return(call.hostId, Math.max(now, stored.awaySince));
       if (stored && isDraining(stored) !== isDraining(host)) this.#reviewWorkersOn(call.hostId);
       if (stored?.inventory.clusterAddress !== host.inventory.clusterAddress)
         this.#parts.clusters.touchPeersOf(call.hostId);
@@ -111,31 +115,31 @@ export class HostRegistry {
     revisions.endStep();
   }
 
-  /** Cordons or drains a host, which may not have called yet. */
-  change({ hostId, accountId, name, cordoned, drained }: HostChange): void {
-    const { store, pools } = this.#parts;
+  /** Cordons, drains or prices a host, which may not have called yet. */
+  change({ hostId, accountId, name, cordoned, drained, price }: HostChange, now: number): void {
+    const { store, pools, usage } = this.#parts;
     const defaults = {
       agentVersion: "",
       inventory: NOTHING,
-      revision: 1,
       removedAt: null,
       awaySince: null,
     };
     const stored = store.hosts.get(hostId) ?? {
+      ...NEW_HOST,
       ...defaults,
       hostId,
       accountId,
       name,
-      isCordoned: false,
-      isDrained: false,
     };
     if (stored.removedAt !== null) return;
     const host = {
       ...stored,
       isCordoned: cordoned ?? stored.isCordoned,
       isDrained: drained ?? stored.isDrained,
+      price: price === undefined ? stored.price : price,
     };
     if (isSame(stored, host)) return;
+    usage.repriced(host, now);
     store.saveHost(host);
     pools.changed(hostId);
     this.#reviewWorkersOn(hostId);
@@ -170,7 +174,7 @@ export class HostRegistry {
     const { store, presence, telemetry, models } = this.#parts;
     return [...store.hosts.values()]
       .filter((host) => host.accountId === accountId && host.removedAt === null)
-      .map(({ hostId, agentVersion, inventory, isCordoned, isDrained }) => ({
+      .map(({ hostId, agentVersion, inventory, isCordoned, isDrained, price }) => ({
         hostId,
         agentVersion,
         dataCenterId: stockOfHost(inventory, new Set()).dataCenterId,
@@ -179,6 +183,7 @@ export class HostRegistry {
         workers: store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null).length,
         isCordoned,
         isDrained,
+        price,
         lastSeenAt: presence.heardAt(hostId),
         telemetry: telemetry.of(hostId),
         models: models.of(hostId),
@@ -187,6 +192,7 @@ export class HostRegistry {
 
   #record(call: SyncCall, stored: HostRecord | undefined): HostRecord {
     const { hostId, accountId, name, agentVersion } = call;
+    const { revision, isCordoned, isDrained, price } = stored ?? NEW_HOST;
     const isInUse = this.#parts.store.countWorkersOn(hostId) > 0 || this.#hasPods(hostId);
     const diskFreeMb = (isInUse ? stored : call)?.inventory.diskFreeMb ?? call.inventory.diskFreeMb;
     // An equal inventory stays the same object, by which others see that nothing has changed.
@@ -197,11 +203,12 @@ export class HostRegistry {
       name,
       agentVersion,
       inventory: { ...(isEqual ? stored.inventory : call.inventory), diskFreeMb },
-      revision: stored?.revision ?? 1,
-      isCordoned: stored?.isCordoned ?? false,
-      isDrained: stored?.isDrained ?? false,
+      revision,
+      isCordoned,
+      isDrained,
       removedAt: null,
       awaySince: null,
+      price,
     };
   }
 
@@ -254,7 +261,8 @@ export class HostRegistry {
     const isStored = isSame && worker.imageDigest === imageDigest;
     if (isStored && worker.failing === failing) return;
     const revivedAt = isFirstRun(worker, start) ? now : worker.revivedAt;
-    const reported = { ...worker, state, detail, start, revivedAt, imageDigest, failing };
+    const readyAt = worker.readyAt ?? readySince(state, start, now);
+    const reported = { ...worker, state, detail, start, revivedAt, imageDigest, failing, readyAt };
     if (isStored) store.rememberWorker(reported);
     else store.saveWorker(reported);
     if (worker.failing !== failing) this.#review(worker);
@@ -301,6 +309,7 @@ function isSame(a: HostRecord, b: HostRecord): boolean {
     a.isCordoned === b.isCordoned &&
     a.isDrained === b.isDrained &&
     a.awaySince === b.awaySince &&
+    JSON.stringify(a.price) === JSON.stringify(b.price) &&
     sameInventory(a.inventory, b.inventory)
   );
 }
@@ -308,6 +317,11 @@ function isSame(a: HostRecord, b: HostRecord): boolean {
 /** Free disk changes all the time and does not justify a row write. */
 function sameInventory(a: Inventory, b: Inventory): boolean {
   return JSON.stringify({ ...a, diskFreeMb: 0 }) === JSON.stringify({ ...b, diskFreeMb: 0 });
+}
+
+/** An agent's time of its start is the exact one, but no event is later than its report. */
+function readySince(state: WorkerState, start: WorkerRecord["start"], now: number): number | null {
+  return state === "ready" ? Math.min(start?.readyAt ?? now, now) : null;
 }
 
 /** From then on a pod is charged. */

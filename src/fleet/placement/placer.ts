@@ -4,33 +4,39 @@
  * An endpoint is planned when its desired workers or its workers have changed; one that lacks workers also when
  * hosts of its account have. A plan writes one row for each worker and one for each host that it changes.
  */
+import { SHARE_WEIGHT_DEFAULT } from "../../contract/endpoint.ts";
 import { serveFairly, type Need, planWorkers, type Rank } from "../../domain/placement/fleet-plan.ts";
 import { type Moves, movesAfter, shouldMove } from "../../domain/placement/worker-moves.ts";
 import type { HostPool, Place, PlacementFailure } from "../../domain/placement/host-pool.ts";
-import type { RolloutObstacle } from "../../domain/jobs/queue-reason.ts";
+import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import { randomId } from "../../domain/accounts/random-id.ts";
 import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
 import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import {
   allocationsOf,
+  isActive,
   newWorker,
   type FleetStore,
   type DesiredWorkersRecord,
   type WorkerRecord,
 } from "../fleet-store.ts";
+import type { Budgets } from "../budgets.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { PodPlacer } from "../pods/pod-placer.ts";
 import type { Preemptor } from "../pods/preemptor.ts";
 import { isFreeBeside, type PromisedPlaces } from "../pods/promised-places.ts";
+import type { CapacitySharing } from "./capacity-sharing.ts";
 import { evictionSetsOf } from "./eviction-sets.ts";
 import type { Standbys } from "./standbys.ts";
 
 /** Cache time of placement failures: finding one is expensive with many hosts. */
 export const PLACEMENT_FAILURE_CACHE_MS = 5_000;
 
-type PlacedNeed = Need &
+type PlacedNeed = Omit<Need, "since"> &
   Rank & {
+    /** Since when it has lacked workers, epoch ms. */
+    readonly since: number;
     readonly record: DesiredWorkersRecord;
     /** The hosts that may have capacity; absent: all. */
     readonly among?: ReadonlySet<string>;
@@ -41,6 +47,8 @@ const NO_HOSTS: ReadonlySet<string> = new Set();
 type Shortfall = Rank & {
   readonly record: DesiredWorkersRecord;
   readonly failure: PlacementFailure;
+  /** Others have the capacity that would do. */
+  readonly isTaken: boolean;
   readonly missing: number;
   readonly since: number;
   /** Sets of older workers, each of which would free a place. */
@@ -50,11 +58,7 @@ type Shortfall = Rank & {
   readonly generation: number;
 };
 
-type PlacementStatus = {
-  readonly shortage: PlacementFailure | null;
-  readonly missing: number;
-  readonly rollShortage?: RolloutObstacle;
-};
+type PlacementStatus = Omit<FleetReport, "revision" | "workers">;
 
 type PlacerParts = {
   readonly store: FleetStore;
@@ -64,6 +68,8 @@ type PlacerParts = {
   readonly promised: PromisedPlaces;
   readonly podPlacer: PodPlacer;
   readonly preemptor: Preemptor;
+  readonly sharing: CapacitySharing;
+  readonly budgets: Pick<Budgets, "allows">;
 };
 
 export class Placer {
@@ -74,9 +80,13 @@ export class Placer {
   readonly #promised: PromisedPlaces;
   readonly #podPlacer: PodPlacer;
   readonly #preemptor: Preemptor;
+  readonly #sharing: CapacitySharing;
+  readonly #budgets: PlacerParts["budgets"];
   readonly #shortfalls = new Map<string, Shortfall>();
   /** Endpoints whose placement failure may have other reasons by now. */
   readonly #staleFailures = new Set<string>();
+  /** Workers were retired since the last plan: what they take is promised to the endpoint that comes first. */
+  #hasRetired = false;
   /** Standby epochs that endpoints have requested and that do not run yet. */
   readonly #resuming = new Map<string, readonly string[]>();
   #stale = new Set<string>();
@@ -90,6 +100,8 @@ export class Placer {
     this.#promised = parts.promised;
     this.#podPlacer = parts.podPlacer;
     this.#preemptor = parts.preemptor;
+    this.#sharing = parts.sharing;
+    this.#budgets = parts.budgets;
   }
 
   /** The desired workers of the endpoint, or one of its workers, have changed. */
@@ -117,15 +129,19 @@ export class Placer {
     const endpointIds = new Set([...this.#stale, ...this.#standbys.expired(now)]);
     this.#stale = new Set();
     const hasChanged = endpointIds.size > 0 || changedHosts.size > 0 || this.#staleFailures.size > 0;
-    if (!hasChanged && !this.#podPlacer.isDue && !this.#standbys.areToRecheck) return;
+    const isDue = this.#podPlacer.isDue || this.#sharing.isDue(now);
+    if (!hasChanged && !isDue && !this.#standbys.areToRecheck) return;
 
     this.#podPlacer.plan("reserved", changedHosts, now);
     for (const endpointId of this.#resuming.keys()) this.#resume(endpointId, now);
     for (const endpointId of endpointIds) this.#moveFailing(endpointId, now);
     const settled = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
-    const needs = [...settled, ...this.#shortfallNeeds(endpointIds, changedHosts, now)];
+    const isFreeing = this.#hasRetired && this.#sharing.isActive;
+    this.#hasRetired = false;
+    const needs = [...settled, ...this.#shortfallNeeds(endpointIds, changedHosts, isFreeing, now)];
     const byAccount = Map.groupBy(needs, ({ record }) => record.config.accountId);
     for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
+    this.#share(now);
     this.#podPlacer.plan("interruptible", changedHosts, now);
     for (const worker of this.#standbys.evicted(changedHosts)) this.#retire(worker);
     this.#revisions.endStep();
@@ -172,11 +188,21 @@ export class Placer {
    * are replaced.
    */
   placementStatus(endpointId: string): PlacementStatus {
+    const contention = this.#sharing.contentionOf(endpointId);
+    return { ...this.#failureOf(endpointId), ...(contention && { contention }) };
+  }
+
+  #failureOf(endpointId: string): PlacementStatus {
     const shortfall = this.#shortfalls.get(endpointId);
     const desired = this.#store.desiredWorkers.get(endpointId)?.desired ?? 0;
     if (!shortfall) return { missing: 0, shortage: null };
     const staying = this.#stayingOf(endpointId);
-    const { failure, evictionSets } = shortfall;
+    const { evictionSets } = shortfall;
+    const sharing = this.#sharing.reasonOf(endpointId);
+    const failure: PlacementFailure =
+      sharing === undefined
+        ? shortfall.failure
+        : { reason: "waiting_for_share", detail: `${shortfall.failure.detail} ${sharing}` };
     const lacking = Math.min(shortfall.missing, Math.max(0, desired - staying.length));
     const isRolling = staying.some(({ version }) => version < shortfall.record.config.version);
     return {
@@ -212,39 +238,41 @@ export class Placer {
     );
     const retired = new Set(plan.retire);
     for (const worker of workers) if (retired.has(worker.workerId)) this.#retire(worker);
-    if (!record || plan.add === 0) {
+    if (!record || plan.add === 0 || !this.#budgets.allows(endpointId)) {
       this.#clearShortfall(endpointId);
       return undefined;
     }
     const previous = this.#shortfalls.get(endpointId);
     // The rank of an endpoint that gave way is kept until its desired workers change.
     const least = Math.max(plan.rank.least, previous?.record === record ? previous.least : 0);
-    return needOf(record, { missing: plan.add, ...plan.rank, least, since: previous?.since ?? now });
+    return this.#needOf(record, { missing: plan.add, ...plan.rank, least, since: previous?.since ?? now });
   }
 
   /** Before any worker is placed: workers requested by name count towards the desired number. */
   #resume(endpointId: string, now: number): void {
     const config = this.#store.desiredWorkers.get(endpointId)?.config;
     const epochs = this.#resuming.get(endpointId) ?? [];
-    const most = (config?.workersMax ?? 0) - this.#stayingOf(endpointId).length;
+    const allowed = this.#budgets.allows(endpointId) ? (config?.workersMax ?? 0) : 0;
+    const most = allowed - this.#stayingOf(endpointId).length;
     const pool = config && this.#pools.of(config.accountId);
     if (pool && this.#standbys.resume(endpointId, epochs, { pool, most, now })) this.#changed.add(endpointId);
     this.resume(endpointId, epochs); // less those that run now
   }
 
-  /** What the other endpoints lack for which changed hosts may have capacity. */
+  /** What the other endpoints lack for which changed hosts may have capacity, or for which some is being freed. */
   #shortfallNeeds(
     settled: ReadonlySet<string>,
     changedHosts: ReadonlyMap<string, ReadonlySet<string>>,
+    isFreeing: boolean,
     now: number,
   ): PlacedNeed[] {
     return [...this.#shortfalls].flatMap(([endpointId, shortfall]) => {
       const among = changedHosts.get(shortfall.record.config.accountId);
       const isStale =
         this.#staleFailures.has(endpointId) && now - shortfall.foundAt >= PLACEMENT_FAILURE_CACHE_MS;
-      const isDue = (among !== undefined || isStale) && !settled.has(endpointId);
+      const isDue = (among !== undefined || isStale || isFreeing) && !settled.has(endpointId);
       const record = isDue ? this.#store.desiredWorkers.get(endpointId) : undefined;
-      return record ? [{ ...needOf(record, shortfall), among: among ?? NO_HOSTS }] : [];
+      return record ? [{ ...this.#needOf(record, shortfall), among: among ?? NO_HOSTS }] : [];
     });
   }
 
@@ -272,11 +300,13 @@ export class Placer {
     for (const canWait of [false, true]) {
       serveFairly(
         needs.filter((need) => need.canWait === canWait),
+        now,
         place,
       );
     }
     for (const { endpointId } of needs) this.#withdrawSurplus(endpointId, missing.get(endpointId) ?? 0);
-    if (this.#preemptor.canPreempt(accountId)) this.#makePlaces(needs, missing, now);
+    if (this.#preemptor.canPreempt(accountId) || this.#sharing.isActive)
+      this.#makePlaces(needs, missing, now);
     for (const need of needs) {
       const count = missing.get(need.endpointId) ?? 0;
       if (count > 0) this.#recordShortfall(need, count, pool, now);
@@ -284,7 +314,10 @@ export class Placer {
     }
   }
 
-  /** Interruptible pods give way to workers; not to those of a new version while older ones do the work. */
+  /**
+   * Interruptible pods give way to workers, and capacity that is being freed is promised to them; not to those of a new
+   * version while older ones do the work.
+   */
   #makePlaces(needs: readonly PlacedNeed[], missing: ReadonlyMap<string, number>, now: number): void {
     const short = needs
       .filter(({ canWait }) => !canWait)
@@ -292,11 +325,23 @@ export class Placer {
         const promised = this.#promised.of(need.endpointId).length;
         return { ...need, has: need.desired - (missing.get(need.endpointId) ?? 0) + promised };
       });
-    serveFairly(short, ({ endpointId }) => {
+    serveFairly(short, now, ({ endpointId }) => {
       const config = this.#store.desiredWorkers.get(endpointId)?.config;
       if (!config) return false;
       return this.#preemptor.makePlace({ promisedTo: endpointId, config, requirement: config }, now);
     });
+  }
+
+  /** Workers of other endpoints give way to those that still lack some. */
+  #share(now: number): void {
+    const taken = [...this.#shortfalls].filter(([, { isTaken, canWait }]) => isTaken && !canWait);
+    const [first] = taken;
+    if (!first && !this.#sharing.isActive) return;
+    const short = taken.map(([endpointId, { record, missing, least, since }]) => {
+      return { record, missing: missing - this.#promised.of(endpointId).length, least, since };
+    });
+    const accountId = first?.[1].record.config.accountId ?? "";
+    for (const endpointId of this.#sharing.plan(accountId, short, now)) this.#changed.add(endpointId);
   }
 
   /** More than it lacks, and those for an older version. */
@@ -328,7 +373,7 @@ export class Placer {
   /** A worker that keeps failing is tried on another host, if one has capacity. */
   #moveFailing(endpointId: string, now: number): void {
     const record = this.#store.desiredWorkers.get(endpointId);
-    if (!record || record.desired === 0) return;
+    if (!record || record.desired === 0 || !this.#budgets.allows(endpointId)) return;
     for (const worker of this.#store.workersOf(endpointId)) {
       const isCurrent = isActive(worker) && worker.version === record.config.version;
       if (!isCurrent || !shouldMove(worker, now)) continue;
@@ -357,15 +402,11 @@ export class Placer {
       previous?.record === record &&
       previous.generation === pool.generation &&
       now - previous.foundAt < PLACEMENT_FAILURE_CACHE_MS;
-    const { failure, foundAt, generation } = isCached
+    const { failure, isTaken, foundAt, generation } = isCached
       ? previous
-      : {
-          failure: explainPlacementFailure(record.config, pool.hosts),
-          foundAt: now,
-          generation: pool.generation,
-        };
+      : { ...explainIn(pool, record), foundAt: now };
     const evictionSets = evictionSetsOf(this.#store, record.config, pool);
-    const found = { record, failure, missing, since, evictionSets, foundAt, generation };
+    const found = { record, failure, isTaken, missing, since, evictionSets, foundAt, generation };
     const shortfall = { ...found, least, canWait };
     if (isCached) this.#staleFailures.add(endpointId);
     else this.#staleFailures.delete(endpointId);
@@ -379,24 +420,35 @@ export class Placer {
     if (this.#shortfalls.delete(endpointId)) this.#changed.add(endpointId);
   }
 
+  #needOf(
+    record: DesiredWorkersRecord,
+    { missing, least, canWait, since }: Rank & Pick<Shortfall, "missing" | "since">,
+  ): PlacedNeed {
+    const { desired, config } = record;
+    const {
+      endpointId,
+      shareWeight: weight = SHARE_WEIGHT_DEFAULT,
+      sharePriority: priority = "NORMAL",
+    } = config;
+    const has = desired - missing;
+    const usedMs = this.#sharing.usedBy(endpointId);
+    const withoutSince = this.#sharing.withoutSince(endpointId);
+    const place = { has, withoutSince, least, desired, canWait, since };
+    return { endpointId, weight, priority, usedMs, ...place, record };
+  }
+
   /** Its capacity is free when its agent lists it no more. */
   #retire(worker: WorkerRecord): void {
     const retiredIn = this.#revisions.touch(worker.hostId);
     this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn });
+    this.#hasRetired = true;
     this.#changed.add(worker.endpointId);
   }
 }
 
-function isActive({ retiredIn, standbyAt }: WorkerRecord): boolean {
-  return retiredIn === null && standbyAt === null;
-}
-
-function needOf(
-  record: DesiredWorkersRecord,
-  { missing, least, canWait, since }: Rank & Pick<Shortfall, "missing" | "since">,
-): PlacedNeed {
-  const { desired, config } = record;
-  return { endpointId: config.endpointId, has: desired - missing, least, canWait, desired, since, record };
+function explainIn(pool: HostPool, { config }: DesiredWorkersRecord) {
+  const { isTaken, ...failure } = explainPlacementFailure(config, pool.hosts);
+  return { failure, isTaken, generation: pool.generation };
 }
 
 /** What the endpoint learns of it. */

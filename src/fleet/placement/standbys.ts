@@ -109,7 +109,9 @@ export class Standbys {
   #revive({ isClosed: _, ...worker }: StandbyRecord, pool: HostPool, now: number): boolean {
     const { hostId, gpuIndexes, size } = worker;
     if (!pool.reclaim({ hostId, gpuIndexes, size: size ?? NO_SIZE })) return false;
-    const revived = { standbyAt: null, revivals: worker.revivals + 1, revivedAt: now, start: null };
+    const revivedAt = Math.max(now, worker.standbyAt); // the clock may have gone back
+    const revivals = worker.revivals + 1;
+    const revived = { standbyAt: null, revivals, revivedAt, start: null, readyAt: null };
     this.#store.saveWorker({ ...worker, ...revived, state: "starting", detail: null });
     this.recheck(hostId);
     this.#freed(hostId);

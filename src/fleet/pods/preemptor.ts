@@ -2,7 +2,7 @@
 import type { HostCapacity } from "../../domain/placement/host-capacity.ts";
 import type { Requirement } from "../../domain/placement/host-fit.ts";
 import { changePod } from "../../domain/pods/pod-life.ts";
-import { findPreemption, type InterruptiblePod, type SharedHost } from "../../domain/pods/preemption.ts";
+import { findRemoval, type OccupiedHost, type Removable } from "../../domain/placement/removal.ts";
 import { allocationsOf, type FleetStore, type WorkerRecord } from "../fleet-store.ts";
 import type { HostPools } from "../hosts/host-pools.ts";
 import type { PodRecord, PodStore } from "./pod-store.ts";
@@ -43,10 +43,14 @@ export class Preemptor {
    */
   makePlace({ promisedTo, config, requirement }: PlaceNeed, now: number): boolean {
     const { pools, promised } = this.#parts;
-    const hosts = pools.of(config.accountId).hosts.flatMap((capacity) => this.#sharedHost(capacity));
-    const found = findPreemption(requirement, hosts);
+    const pool = pools.of(config.accountId);
+    const hosts = this.#hostIds(config.accountId).flatMap((hostId) => {
+      const capacity = pool.capacityOf(hostId);
+      return capacity ? this.#occupied(capacity) : [];
+    });
+    const found = findRemoval(requirement, hosts);
     if (!found) return false;
-    for (const { podId } of found.pods) this.#preempt(podId, now);
+    for (const { id } of found.removed) this.#preempt(id, now);
     promised.add({ ...found.place, promisedTo, version: config.version });
     pools.renew(found.place.hostId);
     return true;
@@ -62,23 +66,32 @@ export class Preemptor {
     }
   }
 
+  /** Hosts where something is being freed or can be. */
+  #hostIds(accountId: string): readonly string[] {
+    const { store, podStore } = this.#parts;
+    const pods = podStore.ofAccount(accountId).filter(({ config }) => config.isInterruptible);
+    const interruptible = pods.flatMap(({ config }) => store.workers.get(config.podId) ?? []);
+    return [...new Set([...store.retired.values(), ...interruptible].map(({ hostId }) => hostId))];
+  }
+
   /** Undefined for a host where nothing is or can be freed. */
-  #sharedHost({ host }: HostCapacity): readonly SharedHost[] {
+  #occupied({ host }: HostCapacity): readonly OccupiedHost<Removable>[] {
     const { store, promised } = this.#parts;
     const workers = store.workersOn(host.hostId);
     const active = workers.filter((worker) => !this.#isFreed(worker));
-    const interruptible = active.flatMap((worker): InterruptiblePod[] => {
+    const removable = active.flatMap((worker): Removable[] => {
       const pod = worker.isPod ? this.#parts.podStore.get(worker.workerId) : undefined;
       if (!pod?.config.isInterruptible || pod.desired === "stopped") return [];
+      // The lowest bid gives way first, and of equal ones the youngest.
       const { podId, bidPerGpu } = pod.config;
-      return [{ ...worker, podId, bidPerGpu, since: pod.changedAt }];
+      return [{ ...worker, id: podId, cost: bidPerGpu, age: -pod.changedAt }];
     });
-    if (interruptible.length === 0 && active.length === workers.length) return [];
-    const ids = new Set(interruptible.map(({ podId }) => podId));
+    if (removable.length === 0 && active.length === workers.length) return [];
+    const ids = new Set(removable.map(({ id }) => id));
     const staying = active.filter(({ workerId }) => !ids.has(workerId));
-    const leaving = interruptible.flatMap(({ podId }) => store.workers.get(podId)?.leaving ?? []);
+    const leaving = removable.flatMap(({ id }) => store.workers.get(id)?.leaving ?? []);
     return [
-      { host, staying: [...allocationsOf(staying), ...leaving, ...promised.on(host.hostId)], interruptible },
+      { host, staying: [...allocationsOf(staying), ...leaving, ...promised.on(host.hostId)], removable },
     ];
   }
 

@@ -4,6 +4,7 @@ import { noticeFor } from "../../domain/placement/agent-support.ts";
 import type { WorkerStart } from "../../domain/jobs/timeline.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { readBody } from "../body.ts";
+import type { FleetSyncReply } from "../../fleet/messages.ts";
 import { awaitWakeUp } from "../wake-up.ts";
 import { fleetObject } from "../../management/objects.ts";
 import { recordStock } from "../../management/catalog/present-stock.ts";
@@ -26,12 +27,14 @@ export async function sync(context: AgentContext): Promise<Response> {
   const workers = request.workers.map((report) => ({ ...report, start: startOf(report, receivedAt) }));
   const first = await fleet.sync({ hostId, accountId, name, ...request, holdMs, workers });
   if (first.stock) context.executionCtx.waitUntil(recordStock(context.env, accountId, first.stock));
-  if (first.kind === "quiet") {
+  const later = async ({ assigned: known }: Extract<FleetSyncReply, { kind: "quiet" }>) => {
     const { appliedRevision, presence } = request;
     const query = { host: hostId, revision: `${appliedRevision}`, holdMs: `${holdMs}` };
-    await awaitWakeUp(fleet, presence ? { ...query, presence } : query, untilAt, context.req.raw.signal);
-  }
-  const assigned = first.kind === "quiet" ? await fleet.assignments(hostId) : first;
+    const channel = presence ? { ...query, presence } : query;
+    const wakeUp = await awaitWakeUp(fleet, channel, untilAt, context.req.raw.signal);
+    return wakeUp === "over" && known ? known : await fleet.assignments(hostId);
+  };
+  const assigned = first.kind === "quiet" ? await later(first) : first;
   // Fleet knows of a removal at once; the cached token may be accepted a while longer.
   if (assigned.kind === "removed" || Date.now() >= (expiresAt ?? Number.POSITIVE_INFINITY))
     throw new ServiceError("unauthorized", REMOVED);

@@ -44,7 +44,8 @@ export const billingRoutes = [
     on: "GET /billing/endpoints",
     id: "listEndpointBilling",
     summary: "Get the cost of endpoints",
-    details: "Usage at nominal prices; by default for each day of the last week.",
+    details:
+      "Usage at the prices of hosts, nominal ones where there is none; by default for each day of the last week.",
     query: endpointQuerySchema,
     serve: async (request, { query }) => {
       const { bucketSize, startTime, endTime, grouping, endpointId } = query;
@@ -58,7 +59,8 @@ export const billingRoutes = [
     on: "GET /billing/pods",
     id: "listPodBilling",
     summary: "Get the cost of pods",
-    details: "Usage at nominal prices; by default for each day of the last week.",
+    details:
+      "Usage at the prices of hosts, nominal ones where there is none; by default for each day of the last week.",
     query: podQuerySchema,
     serve: async (request, { query }) => {
       const { bucketSize, startTime, endTime, grouping, podId, gpuTypeId } = query;

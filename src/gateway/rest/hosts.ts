@@ -1,6 +1,7 @@
 /** Hosts: `/v1/hosts`. */
 import * as z from "zod";
 import { hostSchema, hostUpdateSchema, type RestHost } from "../../contract/rest/rest-host.ts";
+import { writeHostPrice } from "../../domain/costs/host-price.ts";
 import { ageOfAgent } from "../../domain/placement/agent-support.ts";
 import {
   changeHost,
@@ -34,14 +35,14 @@ export const hostRoutes: readonly Route<RestApi>[] = [
   restRoute({
     on: "PATCH /hosts/{hostId}",
     id: "updateHost",
-    summary: "Cordon or drain a host, or undo it",
+    summary: "Cordon, drain or price a host, or undo it",
     details: UPDATE_DETAILS,
     body: hostUpdateSchema,
     example: { drained: true },
     answer: hostSchema,
     errors: WRITE,
-    serve: async (request, { params, body: { cordoned, drained } }) => {
-      const patch = parseInput(hostPatchSchema, { id: params.hostId, cordoned, drained });
+    serve: async (request, { params, body: { cordoned, drained, price } }) => {
+      const patch = parseInput(hostPatchSchema, { id: params.hostId, cordoned, drained, price });
       return toRestHost(await changeHost(request, patch));
     },
   }),
@@ -79,6 +80,7 @@ const NEVER_SEEN: LiveState = {
   workers: 0,
   cordoned: false,
   drained: false,
+  price: null,
   lastSeenAt: null,
 };
 
@@ -94,6 +96,7 @@ function toLiveState(seen: NonNullable<Host["seen"]>): LiveState {
     workers,
     cordoned: seen.isCordoned,
     drained: seen.isDrained,
+    price: writeHostPrice(seen.price),
     lastSeenAt: lastSeenAt === null ? null : new Date(lastSeenAt).toISOString(),
   };
 }

@@ -5,7 +5,9 @@ import { restErrorSchema } from "../../contract/rest/rest.ts";
 import { renderRestError } from "../errors.ts";
 import { mount, type Api, type Route } from "../route.ts";
 import { billingRoutes } from "./billing.ts";
+import { budgetRoutes } from "./budgets.ts";
 import { withAccess, type RestApi } from "./context.ts";
+import { costRoutes } from "./costs.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { hostRoutes } from "./hosts.ts";
 import { podRoutes } from "./pods.ts";
@@ -22,6 +24,7 @@ const ROUTES: readonly (readonly [tag: string, routes: readonly Route<RestApi>[]
   ["Hosts", hostRoutes],
   ["Pods", podRoutes],
   ["Billing", billingRoutes],
+  ["Costs", [...costRoutes, ...budgetRoutes]],
 ];
 
 /** For the OpenAPI document. */

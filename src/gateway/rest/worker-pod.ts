@@ -7,7 +7,7 @@ import type { RequestContext } from "../../management/context.ts";
 import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
 import { readStartCommand } from "../../management/endpoints/start-command.ts";
 import { toPod } from "../../management/endpoints/worker-pods.ts";
-import { roundPrice } from "../../management/catalog/prices.ts";
+import { roundPrice } from "../../domain/costs/nominal-prices.ts";
 import { cpuSizes } from "../../management/nouns/compute.ts";
 
 type Pod = ReturnType<typeof toPod>;

@@ -61,10 +61,24 @@ export const usageSdl = /* GraphQL */ `
     executionSeconds: Float
     "From the placement of a worker until its capacity was free again."
     workerSeconds: Float
+    "Of these, until workers were first ready: their cold starts."
+    startingSeconds: Float
+    "Of these, while workers had jobs or requests."
+    busySeconds: Float
+    "The rest."
+    idleSeconds: Float
+    "Workers by version of the endpoint, and what they cost."
+    versions: [VersionUsage]
     gpus: [GpuUsage]
     "Of workers without GPUs: each vCPU is counted separately."
     vcpuSeconds: Float
-    "Nominal, in dollars: time of GPUs, and of vCPUs of workers without any, by the prices of the catalog."
+    "In dollars, by the prices of hosts, and nominal on hosts without one: time of GPUs, and of vCPUs of workers without any."
+    cost: Float
+  }
+  type VersionUsage {
+    version: Int
+    workerSeconds: Float
+    startingSeconds: Float
     cost: Float
   }
   "Each GPU of a worker is counted separately."
@@ -78,6 +92,7 @@ export const usageSdl = /* GraphQL */ `
 `;
 
 type GpuUsage = UsageSpan["gpus"][number];
+type VersionUsage = UsageSpan["versions"][number];
 
 export const usageResolvers = {
   MetricsWindow: {
@@ -103,7 +118,15 @@ export const usageResolvers = {
     delaySeconds: ({ delayMs }: UsageSpan): number => delayMs / 1_000,
     executionSeconds: ({ executionMs }: UsageSpan): number => executionMs / 1_000,
     workerSeconds: ({ workerMs }: UsageSpan): number => workerMs / 1_000,
+    startingSeconds: ({ startingMs }: UsageSpan): number => startingMs / 1_000,
+    busySeconds: ({ busyMs }: UsageSpan): number => busyMs / 1_000,
+    idleSeconds: ({ idleMs }: UsageSpan): number => idleMs / 1_000,
     vcpuSeconds: ({ vcpuMs }: UsageSpan): number => vcpuMs / 1_000,
+  },
+
+  VersionUsage: {
+    workerSeconds: ({ workerMs }: VersionUsage): number => workerMs / 1_000,
+    startingSeconds: ({ startingMs }: VersionUsage): number => startingMs / 1_000,
   },
 
   GpuUsage: {

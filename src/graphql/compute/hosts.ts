@@ -1,3 +1,4 @@
+import { writeHostPrice } from "../../domain/costs/host-price.ts";
 import { ageOfAgent, type AgentAge } from "../../domain/placement/agent-support.ts";
 import { changeHost, hostPatchSchema, removeHost, type Host } from "../../management/hosts/hosts.ts";
 import {
@@ -15,7 +16,7 @@ export const hostSdl = /* GraphQL */ `
     joinTokenCreate(input: JoinTokenCreateInput): JoinToken
     "Takes back a join token that no host has used."
     joinTokenRevoke(input: JoinTokenRevokeInput): Void
-    "Cordons or drains a host, or lifts that; what is omitted stays."
+    "Cordons or drains a host, or lifts that, and sets its price; what is omitted stays."
     hostUpdate(input: HostUpdateInput): Host
     "Revokes the token of a host for good: its workers are placed elsewhere, and their jobs run again."
     hostRemove(input: HostRemoveInput): Void
@@ -59,6 +60,19 @@ export const hostSdl = /* GraphQL */ `
     cordoned: Boolean
     "true: the host gets no new workers, and those it has are replaced elsewhere, busy ones after their job."
     drained: Boolean
+    "What the host costs its owner; null: nominal prices."
+    price: HostPriceInput
+  }
+  "Either perHour, or perGpuHour, or watts and perKwh; in dollars."
+  input HostPriceInput {
+    "Of the whole host; its GPUs share it."
+    perHour: Float
+    "Of each of its GPUs."
+    perGpuHour: Float
+    "What the host draws."
+    watts: Float
+    "Of a kilowatt-hour."
+    perKwh: Float
   }
   input HostRemoveInput {
     id: String
@@ -81,6 +95,8 @@ export const hostSdl = /* GraphQL */ `
     workers: Int
     cordoned: Boolean
     drained: Boolean
+    "As its owner has set it; null: nominal prices."
+    price: HostPrice
     createdAt: DateTime
     "The API key whose join token let the host in; null for hosts that joined before this was noted."
     apiKeyId: ID
@@ -98,6 +114,13 @@ export const hostSdl = /* GraphQL */ `
     id: String
     commit: String
     sizeBytes: Float
+  }
+  "In one of its forms; the members of the others are null."
+  type HostPrice {
+    perHour: Float
+    perGpuHour: Float
+    watts: Float
+    perKwh: Float
   }
   "As the host last reported it; null for what it cannot determine."
   type HostTelemetry {
@@ -166,6 +189,7 @@ export const hostResolvers = {
     workers: ({ seen }: Host): number => seen?.workers ?? 0,
     cordoned: ({ seen }: Host): boolean => seen?.isCordoned ?? false,
     drained: ({ seen }: Host): boolean => seen?.isDrained ?? false,
+    price: ({ seen }: Host) => writeHostPrice(seen?.price ?? null),
     telemetry: ({ seen }: Host) => seen?.telemetry ?? null,
     models: ({ seen }: Host) => seen?.models ?? null,
     lastSeenAt: ({ seen }: Host): number | null => seen?.lastSeenAt ?? null,

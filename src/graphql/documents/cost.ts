@@ -42,6 +42,7 @@ const WEIGHTS: ReadonlyMap<string, number> = new Map([
   ["Endpoint.metrics", 5 * GRAPHQL_OBJECT_COST],
   ["User.usage", GRAPHQL_OBJECT_COST],
   ["User.hosts", GRAPHQL_OBJECT_COST],
+  ["User.budgets", GRAPHQL_OBJECT_COST],
   ["ApiKey.hosts", GRAPHQL_OBJECT_COST],
 ]);
 

@@ -52,6 +52,13 @@ export const endpointSdl = /* GraphQL */ `
     PRIORITY_FLASHBOOT
   }
 
+  "Which endpoints of an account get capacity first. One that has waited for ten minutes counts as one higher."
+  enum SharePriority {
+    LOW
+    NORMAL
+    HIGH
+  }
+
   input EndpointInput {
     "Absent to create, present to change."
     id: String

@@ -1,18 +1,20 @@
 /** What endpoints of the calling account used, by hour, day or longer, and what that costs nominally. */
 import * as z from "zod";
-import { findGpuCard, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
 import type { MetricsWindow } from "../../contract/metrics.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
 import { logFailure } from "../failure-log.ts";
 import { listUsage, type UsageRecord, USAGE_RETENTION_MS } from "../../db/usage.ts";
-import { addGpuTimes, VCPU, type GpuTime } from "../../domain/metrics/worker-usage.ts";
 import {
-  cpuPrice,
-  gpuPrice,
-  readGpuPrices,
-  GPU_PRICE_PER_GB_HOUR,
-  type GpuPrices,
-} from "../catalog/prices.ts";
+  addGpuTimes,
+  addVersionTimes,
+  VCPU,
+  type GpuCost,
+  type GpuTime,
+  type VersionTime,
+} from "../../domain/metrics/worker-usage.ts";
+import { nominalPrice } from "../../domain/costs/host-price.ts";
+import type { GpuPrices } from "../../domain/costs/nominal-prices.ts";
+import { readGpuPrices } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
 import { endpointObject } from "../objects.ts";
 import { oneOf, stringSchema } from "../input-schemas.ts";
@@ -56,6 +58,7 @@ const COUNTS = [
   "delayMs",
   "executionMs",
   "workerMs",
+  "busyMs",
 ] as const;
 
 export type UsageSpan = Pick<
@@ -63,10 +66,14 @@ export type UsageSpan = Pick<
   "endpointId" | "endpointName" | "isPod" | (typeof COUNTS)[number]
 > & {
   readonly from: number;
-  readonly gpus: readonly (GpuTime & { readonly cost: number })[];
+  readonly gpus: readonly GpuCost[];
   /** Of workers without GPUs: their time by the number of their vCPUs. */
   readonly vcpuMs: number;
-  /** Dollars, by the prices of the catalog: of GPUs and vCPUs together. */
+  readonly versions: readonly VersionTime[];
+  /** Of workers until they were first ready, and without jobs or requests from then on. */
+  readonly startingMs: number;
+  readonly idleMs: number;
+  /** Dollars, by the prices of hosts, or of the catalog where a host has none: of GPUs and vCPUs together. */
   readonly cost: number;
   readonly gpuCost: number;
   readonly cpuCost: number;
@@ -101,12 +108,11 @@ export async function reportUsage(context: RequestContext, selection: UsageSelec
 function sumOf(rows: readonly UsageRecord[], bucket: Bucket, prices: GpuPrices): UsageSpan {
   const { endpointId = "", hour = 0, isPod = false } = rows[0] ?? {};
   const total = (name: (typeof COUNTS)[number]) => rows.reduce((sum, row) => sum + row[name], 0);
-  const times = addGpuTimes(rows.flatMap((row) => row.gpus));
-  const gpus = times
-    .filter(({ model }) => model !== VCPU)
-    .map((time) => ({ ...time, cost: (time.ms / HOUR_MS) * priceOf(time, prices) }));
-  const vcpuMs = times.find(({ model }) => model === VCPU)?.ms ?? 0;
-  const cpuCost = (vcpuMs / HOUR_MS) * cpuPrice(1);
+  const times = addGpuTimes(rows.flatMap((row) => row.gpus.map((time) => withCost(time, prices))));
+  const gpus = times.filter(({ model }) => model !== VCPU);
+  const { ms: vcpuMs = 0, cost: cpuCost = 0 } = times.find(({ model }) => model === VCPU) ?? {};
+  const versions = addVersionTimes(rows.flatMap((row) => row.versions));
+  const startingMs = versions.reduce((sum, version) => sum + version.startingMs, 0);
   const gpuCost = gpus.reduce((sum, { cost }) => sum + cost, 0);
   return {
     endpointId,
@@ -119,18 +125,21 @@ function sumOf(rows: readonly UsageRecord[], bucket: Bucket, prices: GpuPrices):
     >),
     gpus,
     vcpuMs,
+    versions,
+    startingMs,
+    // Times of jobs and of workers come from different objects.
+    idleMs: Math.max(0, total("workerMs") - startingMs - total("busyMs")),
     cost: gpuCost + cpuCost,
     gpuCost,
     cpuCost,
   };
 }
 
-/** Dollars per hour; a model that the catalog does not know costs what its tier does. */
-function priceOf({ model, tier }: GpuTime, prices: GpuPrices): number {
-  const card = findGpuCard(model);
-  if (card) return gpuPrice(card, prices);
-  if (tier === null || !Object.hasOwn(GPU_TIERS, tier)) return 0;
-  return prices[tier] ?? GPU_TIERS[tier as GpuTier].memoryGb * GPU_PRICE_PER_GB_HOUR;
+/** Hours before prices of hosts were known have the cost of the catalog. */
+function withCost(time: GpuTime, prices: GpuPrices): GpuCost {
+  const { model, tier, ms } = time;
+  const cost = time.cost ?? (ms / HOUR_MS) * nominalPrice([{ model, tier, count: 1 }], prices);
+  return { model, tier, ms, cost };
 }
 
 /** Where the span of a moment begins, in UTC; weeks begin on Monday. */

@@ -9,7 +9,7 @@ import {
 import { cpuStatus, type Product, type StockStatus } from "../../domain/placement/stock.ts";
 import { optionalNonEmpty, stringSchema } from "../input-schemas.ts";
 import { presentStock, type CatalogContext } from "./present-stock.ts";
-import { cpuPrice } from "./prices.ts";
+import { cpuPrice } from "../../domain/costs/nominal-prices.ts";
 
 export const cpuFilterSchema = z.object({ id: optionalNonEmpty(stringSchema) });
 export const cpuQuestionSchema = z.object({

@@ -5,7 +5,8 @@ import { GPU_CARDS, type GpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards
 import { clusterPlacesOf, offerOf, type GpuOffer, type HostStock } from "../../domain/placement/stock.ts";
 import { optional, optionalNonEmpty, stringSchema, wholeNumber } from "../input-schemas.ts";
 import { presentStock, type CatalogContext } from "./present-stock.ts";
-import { gpuPrice, readGpuPrices } from "./prices.ts";
+import { gpuPrice } from "../../domain/costs/nominal-prices.ts";
+import { readGpuPrices } from "./prices.ts";
 
 export const gpuFilterSchema = z.object({
   id: optionalNonEmpty(stringSchema),

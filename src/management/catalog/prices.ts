@@ -1,20 +1,13 @@
 /**
- * Prices of the catalog. Hosts belong to the operator, so a price is nominal: it
- * orders cards by their memory. GPU_PRICES sets others, in dollars per hour, by card or by tier:
+ * The setting GPU_PRICES, in dollars per hour, by card or by tier:
  *
  *   {"NVIDIA L4": 0.43, "ADA_80_PRO": 2.5}
  */
 import * as z from "zod";
-import { findGpuCard, type GpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
+import { findGpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { formatIssues } from "../../contract/validation-issues.ts";
-
-/** Nominal price of an hour, unless GPU_PRICES sets another: clients drop entries that cost nothing. */
-export const GPU_PRICE_PER_GB_HOUR = 0.001;
-
-const VCPU_PRICE_PER_HOUR = 0.001;
-
-export type GpuPrices = { readonly [cardOrTier: string]: number };
+import type { GpuPrices } from "../../domain/costs/nominal-prices.ts";
 
 const pricesSchema = z.record(
   z.string().refine(isCardOrTier, "is no GPU type and no tier"),
@@ -29,22 +22,6 @@ export function readGpuPrices(setting: string | undefined): GpuPrices {
   if (!setting) return {};
   if (latest.setting !== setting) latest = { setting, prices: parse(setting) };
   return latest.prices;
-}
-
-/** Dollars per hour of one GPU. */
-export function gpuPrice(card: GpuCard, prices: GpuPrices): number {
-  const byTier = card.tier === null ? undefined : prices[card.tier];
-  return prices[card.id] ?? byTier ?? roundPrice(card.memoryGb * GPU_PRICE_PER_GB_HOUR);
-}
-
-/** Dollars per hour of a CPU instance. */
-export function cpuPrice(vcpus: number): number {
-  return roundPrice(vcpus * VCPU_PRICE_PER_HOUR);
-}
-
-/** Sums of prices, without the dust of binary fractions. */
-export function roundPrice(price: number): number {
-  return Number(price.toFixed(4));
 }
 
 function parse(setting: string): GpuPrices {

@@ -14,18 +14,44 @@ import {
   type HostRecord,
 } from "../../db/hosts.ts";
 import { logFailure } from "../failure-log.ts";
+import {
+  HOST_KWH_PRICE_MAX,
+  HOST_PRICE_MAX,
+  HOST_WATTS_MAX,
+  readHostPrice,
+  type HostPrice,
+} from "../../domain/costs/host-price.ts";
 import type { HostView } from "../../fleet/messages.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { recordStock } from "../catalog/present-stock.ts";
 import { fleetObject } from "../objects.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { optional, idSchema } from "../input-schemas.ts";
+import { clearable, optional, idSchema } from "../input-schemas.ts";
+
+const amount = (max: number) =>
+  optional(z.number("must be a number").min(0, "must not be negative").max(max, `must be at most ${max}`));
+
+/** Exactly one of the forms in which an owner prices a host. */
+const hostPriceSchema = z
+  .strictObject({
+    perHour: amount(HOST_PRICE_MAX),
+    perGpuHour: amount(HOST_PRICE_MAX),
+    watts: amount(HOST_WATTS_MAX),
+    perKwh: amount(HOST_KWH_PRICE_MAX),
+  })
+  .transform((given, context): HostPrice => {
+    const price = readHostPrice(given);
+    if (price) return price;
+    context.addIssue("must be perHour, or perGpuHour, or watts and perKwh");
+    return z.NEVER;
+  });
 
 /** Changes of a host; undefined leaves what is stored. */
 export const hostPatchSchema = z.object({
   id: idSchema,
   cordoned: optional(z.boolean()),
   drained: optional(z.boolean()),
+  price: clearable(hostPriceSchema),
 });
 type HostPatch = z.output<typeof hostPatchSchema>;
 
@@ -49,18 +75,18 @@ export async function requireHost(context: RequestContext, hostId: string): Prom
   return found;
 }
 
-/** Cordons or drains a host, or lifts that. */
+/** Cordons or drains a host, or lifts that; sets or removes its price. */
 export async function changeHost(context: RequestContext, patch: HostPatch): Promise<Host> {
-  const { id, cordoned, drained } = patch;
+  const { id, cordoned, drained, price } = patch;
   const record = await findOwnHost(context.db, context.principal.accountId, id);
   if (!record || record.revokedAt !== null) throw notFound(id);
-  const requested = Object.entries({ cordoned, drained }).filter(([, value]) => value !== undefined);
+  const requested = Object.entries({ cordoned, drained, price }).filter(([, value]) => value !== undefined);
   const fields = requested.map(([field]) => field);
   if (fields.length > 0) {
     if (!(await auditHostChange(context.db, authorOf(context), record, fields))) throw notFound(id);
     const { accountId, name } = record;
     await notifyFleet(context, id, (fleet) =>
-      fleet.changeHost({ hostId: id, accountId, name, cordoned, drained }),
+      fleet.changeHost({ hostId: id, accountId, name, cordoned, drained, price }),
     );
   }
   const hosts = await listOwnHosts(context);

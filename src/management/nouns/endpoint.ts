@@ -35,6 +35,9 @@ import {
   IDLE_TIMEOUT_DEFAULT_SECONDS,
   IDLE_TIMEOUT_MAX_SECONDS,
   SCALER_VALUE_DEFAULT,
+  SHARE_PRIORITIES,
+  SHARE_WEIGHT_DEFAULT,
+  SHARE_WEIGHT_MAX,
   WORKERS_MAX_DEFAULT,
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/endpoint.ts";
@@ -214,6 +217,23 @@ export const endpointFields = {
     output: "Jobs that may wait at once.",
     patch: optional(wholeNumber(1, QUEUE_DEPTH_MAX)),
     default: QUEUE_DEPTH_MAX,
+  },
+  shareWeight: {
+    type: "Int",
+    input: `How much capacity the endpoint is entitled to beside others of the account where there is too little for all: with 3 three times as much as with 1. 1 to ${SHARE_WEIGHT_MAX}, ${SHARE_WEIGHT_DEFAULT} by default.`,
+    output: "How much capacity the endpoint is entitled to beside others of the account.",
+    patch: optional(wholeNumber(1, SHARE_WEIGHT_MAX)),
+    default: SHARE_WEIGHT_DEFAULT,
+    rest: { input: zeroIsAbsent(wholeNumber(1, SHARE_WEIGHT_MAX)), output: z.int() },
+  },
+  sharePriority: {
+    type: "SharePriority",
+    input:
+      "Which endpoints of the account get capacity first where there is too little for all; workersMin of each comes before. NORMAL by default.",
+    output: "Which endpoints of the account get capacity first.",
+    patch: optional(oneOf(SHARE_PRIORITIES)),
+    default: "NORMAL",
+    rest: { input: blankIsAbsent(oneOf(SHARE_PRIORITIES)), output: z.enum(SHARE_PRIORITIES) },
   },
   flashBootType: {
     type: "FlashBootType",

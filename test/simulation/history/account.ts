@@ -114,7 +114,7 @@ export async function makeEndpoint(
   return saveEndpoint?.["id"] ?? "";
 }
 
-async function joinHost(client: SimulatedClient): Promise<Omit<JoinedHost, "inventory">> {
+export async function joinHost(client: SimulatedClient): Promise<Omit<JoinedHost, "inventory">> {
   const { joinTokenCreate } = await client.manage(
     `mutation { joinTokenCreate(input: { name: "host" }) { token } }`,
   );

@@ -9,6 +9,8 @@ export type Answer = {
   readonly body: Record<string, unknown>;
   /** How many calls of its kind count at present; absent where the answer does not say. */
   readonly used: number | undefined;
+  /** Its body is no JSON: nobody hears of it. */
+  readonly isUnreadable?: boolean;
 };
 
 /** A call that was answered: its method and path, and both bodies as they went. */
@@ -62,9 +64,10 @@ export class SimulatedClient {
       const response = await fetch(`${EDGE_URL}${path}`, request);
       const { status, headers: told } = response;
       const received = await response.text();
-      const answer = { status, body: JSON.parse(received) as Record<string, unknown>, used: usedOf(told) };
+      const read = parsed(received);
+      const answer = { status, body: read ?? {}, used: usedOf(told), isUnreadable: read === undefined };
       this.#onAnswer({ what: `${method} ${path}`, sent, received }, answer);
-      return answer;
+      return read && answer;
     } catch {
       return undefined;
     }
@@ -95,6 +98,14 @@ export class SimulatedClient {
     world.on(this.machine, () => {
       act().catch((error: unknown) => world.uncaught.push(error));
     });
+  }
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
   }
 }
 

@@ -142,6 +142,8 @@ export class Executions implements WorkerObserver {
     if (!this.isBusy(container) && idleMs > DECIDED_MS) this.onIdleStopped(container);
   };
 
+  returned: WorkerObserver["returned"] = () => {};
+
   onBegun: (jobId: string, container: Container, readMs: number) => void = () => {};
 
   /** Whether the container has load-balanced requests. */

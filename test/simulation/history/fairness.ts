@@ -1,5 +1,6 @@
 /** Who gets the next worker where endpoints of an account wait for the same capacity. */
 import type { World } from "../world/world.ts";
+import { SLICE_MIN_MS } from "../../../src/domain/placement/shares.ts";
 import { type Account, accountWith } from "./account.ts";
 import { asksForNoMore } from "./capacity.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
@@ -16,11 +17,17 @@ export type FairnessParts = {
 export type DesiredRow = { readonly endpoint_id: string; readonly desired: number; readonly config: string };
 /** Since when an endpoint has lacked workers, null when it has all; and which it has. */
 type Need = { readonly since: number | null; readonly workerIds: ReadonlySet<string> };
+/** How many workers each endpoint had from a time on, ms of the history. */
+type Holding = { readonly at: number; readonly counts: ReadonlyMap<string, number> };
+
+/** Fleet counts what endpoints have used when it plans. */
+const COUNTED_LATE_MS = 2_000;
 
 export class Fairness {
   readonly #parts: FairnessParts;
   #needs: ReadonlyMap<string, Need> = new Map();
   readonly #isComparable: boolean;
+  readonly #holdings: Holding[] = [];
 
   constructor(parts: FairnessParts) {
     const { isManaged, hasPods, workersMin } = parts.plan;
@@ -34,11 +41,18 @@ export class Fairness {
     this.#needs = new Map();
   }
 
-  /** Of two that have equally many workers, the one gets the next that has lacked it longer, unless it asks for more. */
+  /**
+   * Of two the one gets the next worker that has fewer, and of equals the one that has lacked it longer, unless it asks
+   * for more, or has used so much more before.
+   */
   changed(workers: readonly WorkerRow[], desired: readonly DesiredRow[]): void {
     if (!this.#isComparable || desired.length < 2) return;
     const before = this.#needs;
     this.#needs = this.#needsOf(workers, desired);
+    const counts = new Map(
+      [...this.#needs].map(([endpointId, { workerIds }]) => [endpointId, workerIds.size]),
+    );
+    this.#holdings.push({ at: this.#parts.world.elapsedMs, counts });
     // It leaves another one behind, which is part of no order.
     if (workers.some(({ moves }) => moves !== null)) return;
     for (const [endpointId, { workerIds }] of this.#needs) {
@@ -74,9 +88,28 @@ export class Fairness {
       if (
         hasWaited &&
         isBehind &&
+        !this.#mayHaveUsedMore(endpointId, winner) &&
         asksForNoMore(account.requirementOf(endpointId), account.requirementOf(winner))
       )
         this.#parts.violate(`${winner} got a worker before ${endpointId}, which has lacked one for longer`);
     }
+  }
+
+  /**
+   * Whether from any time on `loser` had workers for so much longer that the next one was not its turn. Fleet counts from
+   * when capacity became short.
+   */
+  #mayHaveUsedMore(loser: string, winner: string): boolean {
+    const { elapsedMs } = this.#parts.world;
+    const before = this.#holdings.at(-2)?.counts ?? new Map<string, number>();
+    const leadMs = ((before.get(winner) ?? 0) - (before.get(loser) ?? 0)) * SLICE_MIN_MS;
+    let usedMs = 0;
+    let until = elapsedMs;
+    for (const { at, counts } of this.#holdings.toReversed()) {
+      usedMs += ((counts.get(winner) ?? 0) - (counts.get(loser) ?? 0)) * (until - at);
+      until = at;
+      if (leadMs + usedMs <= COUNTED_LATE_MS) return true;
+    }
+    return false;
   }
 }

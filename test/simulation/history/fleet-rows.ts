@@ -11,6 +11,7 @@ import type { Calm } from "./calm.ts";
 import type { Executions } from "./executions.ts";
 import { type DesiredRow, Fairness } from "./fairness.ts";
 import type { HistoryPlan } from "./plan.ts";
+import { startedBeyond } from "./growth.ts";
 import { Placements } from "./placements.ts";
 import { type PodRow, Preemptions } from "./preemptions.ts";
 import type { Fault } from "./planned-faults.ts";
@@ -143,6 +144,9 @@ export class FleetRows {
     this.#desiredIds = new Set(desired.map(({ endpoint_id: endpointId }) => endpointId));
     this.#checkRows(before, rows);
     this.#checkLimits(rows, desired);
+    // While versions change, those of an earlier one stay beside the new ones.
+    const started = this.#parts.plan.isManaged ? [] : startedBeyond(before, rows, desired);
+    for (const what of started) this.#parts.violate(what);
     this.#placements.changed(before, rows);
     this.#checkPreemptions(pods, rows, false);
     this.#fairness.changed(rows, desired);

@@ -1,4 +1,7 @@
-/** A worker without jobs stays for the idle timeout of its endpoint, and no longer where no more are needed. */
+/**
+ * A worker without jobs stays for the idle timeout of its endpoint unless another endpoint lacks workers, and no longer
+ * where no more are needed.
+ */
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
@@ -35,6 +38,9 @@ const END_WORKERS: readonly Fault[] = [
   "powerLost",
   "workerDies",
 ];
+/** So long after an endpoint lacked workers, those of another one may still leave for it. */
+const GIVES_WAY_MS = 5_000;
+const DESIRED = "SELECT endpoint_id, desired FROM desired_workers";
 const OPEN_JOBS = "SELECT seq FROM job WHERE state IN ('running', 'queued') LIMIT 1";
 
 export class IdleTimes {
@@ -45,6 +51,10 @@ export class IdleTimes {
   /** Since when each worker has had no job, and each endpoint no change, ms of the history. */
   readonly #freeSince = new Map<string, number>();
   readonly #quietSince = new Map<string, number>();
+  /** When an endpoint was last seen to lack workers. */
+  readonly #shortAt = new Map<string, number>();
+  /** The name of the object that has the endpoint. */
+  readonly #fleetOf = new Map<string, string>();
   #seen = new Map<string, Seen>();
   #lives = 0;
   #livesSince = 0;
@@ -75,6 +85,7 @@ export class IdleTimes {
     const workers = this.#parts.workers();
     const before = this.#seen;
     this.#seen = new Map();
+    this.#noteShort(workers, before);
     for (const account of accounts)
       for (const endpointId of account.endpointIds) {
         const own = workers.filter((row) => row.endpoint_id === endpointId);
@@ -93,9 +104,34 @@ export class IdleTimes {
     if (stays !== (before?.stays ?? false)) this.#quietSince.set(`${endpointId}#0`, world.elapsedMs);
     const leaves = before?.isReady === true && !stays;
     if (!leaves || !this.#isTimeExact || drainedHostIds.has(hostId) || moves !== null) return;
+    if (this.#isOtherShort(endpointId)) return;
     const idleMs = world.elapsedMs - (this.#freeSince.get(workerId) ?? 0) + LOOK_MS;
     if (idleMs < this.#idleMs - EARLY_MS)
       violate(`${workerId} leaves after ${idleMs} ms without a job, of ${this.#idleMs}`);
+  }
+
+  /** One that has got a worker since the look before had lacked it. */
+  #noteShort(workers: readonly WorkerRow[], before: ReadonlyMap<string, Seen>): void {
+    const { world, edge } = this.#parts;
+    for (const [fleet, { storage }] of edge.fleets.objects)
+      for (const row of storage.select(DESIRED)) {
+        const endpointId = String(row["endpoint_id"]);
+        const own = workers.filter((one) => one.endpoint_id === endpointId && isStaying(one));
+        this.#fleetOf.set(endpointId, fleet);
+        const hasGot = own.some(({ worker_id: workerId }) => before.get(workerId)?.stays !== true);
+        if (hasGot || own.length < Number(row["desired"])) this.#shortAt.set(endpointId, world.elapsedMs);
+      }
+  }
+
+  /** Of the same account. */
+  #isOtherShort(endpointId: string): boolean {
+    const fleet = this.#fleetOf.get(endpointId);
+    return [...this.#shortAt].some(
+      ([id, at]) =>
+        id !== endpointId &&
+        this.#fleetOf.get(id) === fleet &&
+        this.#parts.world.elapsedMs - at < GIVES_WAY_MS,
+    );
   }
 
   #checkSpare(endpointId: string, count: number): void {

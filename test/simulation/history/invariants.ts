@@ -25,9 +25,11 @@ import { sharedGpus } from "./gpus.ts";
 import { Isolation } from "./isolation.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Logs } from "./logs.ts";
+import { GrowthLimits } from "./growth.ts";
 import { IdleTimes } from "./idle-times.ts";
 import { LeastWorkers } from "./least-workers.ts";
 import { Liveness } from "./liveness.ts";
+import { Outputs } from "./outputs.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
 import { Purges } from "./purges.ts";
@@ -79,7 +81,6 @@ const LOSE_JOBS: readonly Fault[] = [
 ];
 /** Why a job is given back that waits for an earlier attempt of its own, which does not stop. */
 const BEHIND_ITSELF = "still ran an earlier attempt of this job";
-const CALLS_MAX = 30;
 /** How lines of `logFailure` begin. */
 const FAILURE = `{"event":`;
 const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
@@ -107,12 +108,14 @@ export class Invariants {
   readonly #promptness: Promptness;
   readonly #leastWorkers: LeastWorkers;
   readonly #idleTimes: IdleTimes;
+  readonly #growth: GrowthLimits;
   readonly closedHosts: ClosedHosts;
   readonly requests: Requests;
   readonly logs: Logs;
   readonly #requestPromptness: RequestPromptness;
   readonly #rollouts: Rollouts;
   readonly webhooks: Webhooks;
+  readonly outputs: Outputs;
   readonly purges: Purges;
   readonly claimOrder: ClaimOrder;
   /** By the nonces of jobs. */
@@ -127,6 +130,8 @@ export class Invariants {
     const violate = (what: string): void => this.violate(what);
     const expiresAt = (jobId: string): number | null => this.#expiryOf(jobId);
     this.executions = new Executions(parts.world, parts.plan, expiresAt, violate);
+    this.outputs = new Outputs({ ...parts, violate, executions: this.executions });
+    this.executions.returned = (...output) => this.outputs.returned(...output);
     this.requests = new Requests({ ...parts, violate });
     this.logs = new Logs({ ...parts, violate });
     this.executions.isServing = (container) => this.requests.isServing(container);
@@ -135,7 +140,7 @@ export class Invariants {
     this.#rollouts = new Rollouts(violate);
     this.purges = new Purges({ ...parts, violate });
     this.claimOrder = new ClaimOrder({ ...parts, violate });
-    this.webhooks = new Webhooks({ ...parts, violate, purges: this.purges });
+    this.webhooks = new Webhooks({ ...parts, violate, purges: this.purges, outputs: this.outputs });
     const isAskedFor = (nonce: string): boolean => this.webhooks.isAskedFor(nonce);
     new WebhookPauses({ ...parts, violate, isAskedFor });
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
@@ -150,6 +155,7 @@ export class Invariants {
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, fleet: this.#fleet });
     this.#leastWorkers = new LeastWorkers({ ...shared, fleet: this.#fleet });
     this.#idleTimes = new IdleTimes({ ...shared, workers });
+    this.#growth = new GrowthLimits({ ...parts, violate });
     this.closedHosts = new ClosedHosts({ ...shared, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
   }
@@ -169,6 +175,9 @@ export class Invariants {
 
   /** A caller's mistake or a fault of the platform is never an internal error without a name. */
   answered(client: SimulatedClient, call: AnsweredCall, answer: Answer): void {
+    // One that breaks off does not come as an answer.
+    if (answer.isUnreadable && answer.status < 500 && !this.#parts.plan.faults.has("bodiesTorn"))
+      this.violate(`${call.what} got ${answer.status} with what is no JSON: ${call.received.slice(-80)}`);
     if (answer.status === 500 && !this.hasPlatformFaults)
       this.violate(`${call.what} got 500: ${call.received}`);
     const mistake = this.#parts.plan.faults.size === 0 ? unjustified(call, answer) : undefined;
@@ -266,11 +275,14 @@ export class Invariants {
         this.#checkRescue(change);
         this.#hostRows.jobChanged(endpoint, change);
         this.#idleTimes.jobChanged(endpoint, change);
+        this.#growth.jobChanged(endpoint, change);
+        this.outputs.jobChanged(change);
         if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
         this.webhooks.jobChanged(change);
         this.#noteEnd(change);
       }
+      if (isChanged) this.#growth.changed(endpoint, object);
     }
   }
 
@@ -280,7 +292,7 @@ export class Invariants {
       ({ jobs }) => jobs,
     )) {
       const calls = [...own, ...this.purges.callsAbout(endpointId, submittedAt)];
-      if (calls.length <= CALLS_MAX && !isLinearizable(calls))
+      if (!isLinearizable(calls))
         this.violate(`no order explains the calls about ${jobId}: ${JSON.stringify(calls)}`);
     }
   }

@@ -3,6 +3,7 @@ import type { World } from "../world/world.ts";
 import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
 import type { ClaimOrder } from "./claim-order.ts";
 import type { JobCall } from "./linearizability.ts";
+import type { Outputs } from "./outputs.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Purges } from "./purges.ts";
 
@@ -14,6 +15,7 @@ export type KnownJobsParts = {
   readonly clients: readonly SimulatedClient[];
   readonly purges: Purges;
   readonly claimOrder: ClaimOrder;
+  readonly outputs: Pick<Outputs, "check">;
   /** Something that no correct service answers. */
   readonly violate: (what: string) => void;
 };
@@ -104,7 +106,8 @@ export class KnownJobs {
   }
 
   #learnOutput(job: KnownJob, output: unknown): void {
-    const { violate } = this.#parts;
+    const { violate, outputs } = this.#parts;
+    outputs.check(job.jobId, output, "a client");
     const { of } = (output ?? {}) as { readonly of?: unknown };
     if (JSON.stringify(of) !== JSON.stringify(job.input))
       violate(`${job.jobId} has the output of another job`);

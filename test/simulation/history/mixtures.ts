@@ -135,6 +135,23 @@ export const MIXTURES: readonly Partial<HistoryPlan>[] = [
       ["answersLost", 0.1],
     ]),
   },
+  // Endpoints whose workers idle for long share one GPU.
+  {
+    ...ONE_CLIENT,
+    hostGpus: [1],
+    endpointGpus: [1, 1],
+    workersMax: 1,
+    workersMin: 0,
+    clientCount: 2,
+    operationCount: 12,
+    paceMs: 8_000,
+    handlerMs: 1_000,
+    idleTimeoutS: 60,
+    scalerType: "REQUEST_COUNT",
+    scalerValue: 1,
+    hasPods: false,
+    faults: new Map(),
+  },
 ];
 
 /** More jobs than workers can take: they wait, and some expire. */

@@ -1,7 +1,7 @@
 /** A client of OpenAI's API on an endpoint with a queue: each call is a job of its own, and belongs to its client. */
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
-import { serverEvents } from "./server-events.ts";
+import { readingPace, serverEvents } from "./server-events.ts";
 
 /** The last end of a job. */
 export type JobEnd = {
@@ -107,10 +107,11 @@ export class OpenaiUser {
 
   /** Its own chunks, all of one attempt, each once and in order; then the word that ends them, or an error. */
   async #readEvents(call: Call, response: Response, gone: AbortSignal): Promise<void> {
-    const { violate } = this.#parts;
+    const { violate, world } = this.#parts;
     const chunks: Chunk[] = [];
     let end: "whole" | "error" | undefined;
-    for await (const { data } of serverEvents(response.body ?? new ReadableStream(), gone)) {
+    const body = response.body ?? new ReadableStream();
+    for await (const { data } of serverEvents(body, gone, readingPace(world.random))) {
       if (data === undefined) continue;
       if (end !== undefined) violate(`an OpenAI client got more after the end of its answer: ${data}`);
       if (data === "[DONE]") end = "whole";

@@ -54,6 +54,9 @@ const SLOW_MS = 5_000;
 const BEGIN_MS = 1_500;
 /** A place for a worker that is needed is used within this time. */
 const GROW_MS = 5_000;
+/** An idle worker of another endpoint gives way within this time, and so many times what a start takes. */
+const GIVE_WAY_MS = 10_000;
+const STARTS = 6;
 /** A handler is stopped within this time after its job was cancelled. */
 const STOP_MS = 8_000;
 /** An attempt that its worker has not begun is given out again within this time. */
@@ -108,6 +111,7 @@ export class Promptness {
     if (this.#parts.plan.isManaged) return;
     this.#checkBegins(endpointId, jobs, own, lasts);
     this.#checkGrowth(endpointId, jobs, workers, lasts);
+    this.#checkGivingWay(endpointId, jobs, workers, lasts);
   }
 
   /** An attempt that got lost on its way to its worker is given out again when its host is heard. */
@@ -158,6 +162,24 @@ export class Promptness {
     const host = this.#parts.hosts.find((one) => one.hostId === hostId);
     const container = host?.containers.all.get(workerId);
     return container?.isRunning === true && !container.isFrozen && !this.#parts.executions.isBusy(container);
+  }
+
+  /** No worker stays idle whose place would do for an endpoint that has none, and jobs that wait. */
+  #checkGivingWay(endpointId: string, jobs: OpenJobs, workers: readonly WorkerRow[], lasts: Lasts): void {
+    const { accounts, fleet, plan, violate } = this.#parts;
+    const isWaiting = jobs.waiting.some(({ isLow }) => !isLow);
+    const account = accounts.find((one) => one.owns(endpointId));
+    if (!account || !isWaiting || plan.workersMax === 0 || stayingWorkers(endpointId, workers).length > 0)
+      return;
+    for (const worker of workers) {
+      const { endpoint_id: holder, worker_id: workerId, is_pod: isPod } = worker;
+      const isSpare = isPod === 0 && holder !== endpointId && account.owns(holder) && this.#isIdle(worker);
+      if (!isSpare || stayingWorkers(holder, workers).length <= plan.workersMin) continue;
+      const without = { ...fleet, workers: workers.filter((one) => one !== worker) };
+      if (hostsWithPlace(accounts, endpointId, without).length === 0) continue;
+      if (lasts(`gives way ${endpointId} ${workerId}`, GIVE_WAY_MS + STARTS * plan.startMs))
+        violate(`${workerId} of ${holder} is idle, and jobs of ${endpointId} wait for a worker`);
+    }
   }
 
   /** A worker is added where jobs wait for one and there is a place. */

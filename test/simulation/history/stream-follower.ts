@@ -4,7 +4,7 @@ import type { KnownJob, SimulatedClient } from "./client.ts";
 import { isFailed, type JobCalls } from "./job-calls.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 import type { HistoryPlan } from "./plan.ts";
-import { type ServerEvent, serverEvents } from "./server-events.ts";
+import { readingPace, type ServerEvent, serverEvents } from "./server-events.ts";
 
 export type StreamFollowerParts = {
   readonly world: World;
@@ -71,7 +71,8 @@ export class StreamFollower {
         this.#isOver = response.status === 404; // it has expired
         return await response.body?.cancel();
       }
-      for await (const event of serverEvents(response.body, gone.signal)) this.#take(event, sentAt);
+      const pace = readingPace(world.random);
+      for await (const event of serverEvents(response.body, gone.signal, pace)) this.#take(event, sentAt);
     } finally {
       clearTimeout(timer);
     }

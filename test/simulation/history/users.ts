@@ -130,6 +130,7 @@ export class Users {
       onOperation: this.#parts.onOperation,
       purges: invariants.purges,
       claimOrder: invariants.claimOrder,
+      outputs: invariants.outputs,
       endedAt: (jobId) => invariants.endedAt(jobId),
       ends: () => invariants.ends,
       jobOfMark: (mark) => invariants.executions.jobOfMark(mark),

@@ -6,6 +6,7 @@ import { START_AT, type World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import { endpointOf, neverClaimedJobs } from "./endpoint-rows.ts";
 import type { HookCall, HookReceiver } from "./hooks.ts";
+import type { Outputs } from "./outputs.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Purges } from "./purges.ts";
 
@@ -15,6 +16,7 @@ export type WebhooksParts = {
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
   readonly purges: Purges;
+  readonly outputs: Outputs;
   readonly plan: HistoryPlan;
   readonly violate: (what: string) => void;
 };
@@ -202,6 +204,7 @@ export class Webhooks {
     if ((output === null || isInline(output)) && said !== wanted)
       this.#parts.violate(`webhook ${id} has the output ${said}, not ${wanted}`);
     // A large one is in R2.
+    if (after === "completed") this.#parts.outputs.check(String(told["id"]), told["output"], `webhook ${id}`);
     const { of } = (told["output"] ?? {}) as { readonly of?: unknown };
     if (after === "completed" && JSON.stringify(of) !== JSON.stringify(told["input"]))
       this.#parts.violate(`webhook ${id} has the output of another input`);

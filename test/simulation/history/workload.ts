@@ -12,6 +12,7 @@ import { MetricsReader } from "./metrics-reader.ts";
 import { type JobEnd, OpenaiUser } from "./openai-user.ts";
 import { Operator } from "./operator.ts";
 import { PodUser } from "./pods.ts";
+import type { Outputs } from "./outputs.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Purges } from "./purges.ts";
 import { RateCalls } from "./rates.ts";
@@ -33,6 +34,7 @@ export type WorkloadParts = {
   readonly onOperation: () => void;
   readonly purges: Purges;
   readonly claimOrder: ClaimOrder;
+  readonly outputs: Pick<Outputs, "check">;
   readonly storedJobs: (endpointId: string) => readonly StoredJob[];
   readonly webhooks: Webhooks;
   /** The last ends of all jobs. */

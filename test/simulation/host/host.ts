@@ -31,7 +31,8 @@ export type HostOptions = {
   readonly hostId: string;
   readonly hostToken: string;
   readonly inventory: Inventory;
-  readonly faults: () => WorkerFaults;
+  /** Of the worker that begins a job. */
+  readonly faults: (spec: WorkerSpec) => WorkerFaults;
   readonly runtimeFaults: RuntimeFaults;
   readonly observer: WorkerObserver;
   readonly requests: RequestObserver & { readonly conversations: SocketObserver };

@@ -2,6 +2,7 @@
  * The server in a container of a load-balanced endpoint or a pod: answers its health path, and requests after a while, in
  * parts; and opens WebSockets.
  */
+import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
 import type { World } from "../world/world.ts";
 import { MARK_HEADER } from "./marks.ts";
 import { listenIn } from "./container-servers.ts";
@@ -25,7 +26,7 @@ export type RequestObserver = {
 export type RequestProgram = {
   readonly world: World;
   readonly containers: Containers;
-  readonly faults: () => WorkerFaults;
+  readonly faults: (spec: WorkerSpec) => WorkerFaults;
   readonly observer: RequestObserver;
   readonly sockets: SocketObserver;
 };
@@ -60,13 +61,13 @@ export function runRequestWorker(program: RequestProgram, container: Container, 
     listenIn({
       container,
       port,
-      idleLimitMs: () => idleMs(program),
+      idleLimitMs: () => idleMs(program, container),
       closesIdle: (ms) => {
         if (ms >= IDLE_MS[0]) program.observer.idleLong(container);
       },
       serve: (exchange) => {
         if (exchange.head.headers.has(MARK_HEADER)) serveRequest(program, container, exchange);
-        else serveProbe(program, exchange, () => isLoaded);
+        else serveProbe(program, container, exchange, () => isLoaded);
       },
     });
     setTimeout(() => (isLoaded = true), random.delay(LOAD_MS));
@@ -74,8 +75,8 @@ export function runRequestWorker(program: RequestProgram, container: Container, 
 }
 
 /** Longer than agents do, unless it behaves badly. */
-function idleMs({ world: { random }, faults }: RequestProgram): number {
-  const { fails, dies } = faults();
+function idleMs({ world: { random }, faults }: RequestProgram, { spec }: Container): number {
+  const { fails, dies } = faults(spec);
   return random.chance(Math.max(fails, dies)) ? random.whole(0, IDLE_MS[0]) : random.whole(...IDLE_MS);
 }
 
@@ -88,7 +89,12 @@ function serveRequest(program: RequestProgram, container: Container, exchange: E
   served.start();
 }
 
-function serveProbe({ world, faults }: RequestProgram, exchange: Exchange, isLoaded: () => boolean): void {
+function serveProbe(
+  { world, faults }: RequestProgram,
+  { spec }: Container,
+  exchange: Exchange,
+  isLoaded: () => boolean,
+): void {
   const answer = (): void => {
     exchange.answer(isLoaded() ? 200 : 204, {});
     exchange.end();
@@ -96,7 +102,8 @@ function serveProbe({ world, faults }: RequestProgram, exchange: Exchange, isLoa
   exchange.serveBy({
     received() {},
     ended: () => {
-      if (world.random.chance(faults().stalls / 4)) setTimeout(answer, world.random.whole(0, SLOW_PROBE_MS));
+      if (world.random.chance(faults(spec).stalls / 4))
+        setTimeout(answer, world.random.whole(0, SLOW_PROBE_MS));
       else answer();
     },
     clientGone() {},
@@ -136,7 +143,7 @@ class ServedRequest {
   async #answer(): Promise<void> {
     const { world, faults } = this.#program;
     const { random } = world;
-    const { handlerMs, fails, dies, hangs, stalls } = faults();
+    const { handlerMs, fails, dies, hangs, stalls } = faults(this.#container.spec);
     const { headers } = this.#exchange.head;
     await pause(1 + random.delay(handlerMs));
     if (random.chance(hangs)) return;

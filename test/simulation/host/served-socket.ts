@@ -62,7 +62,7 @@ export class ServedSocket {
   #openLater(): void {
     const { world, faults } = this.#program;
     const { random } = world;
-    const { handlerMs, hangs } = faults();
+    const { handlerMs, hangs } = faults(this.#container.spec);
     this.#hangs = random.chance(hangs);
     this.#later(1 + random.delay(Math.min(handlerMs, OPEN_MAX_MS)), () => {
       if (!this.#hangs && !this.#breaksOff()) this.#open();
@@ -98,7 +98,9 @@ export class ServedSocket {
   #inTurn(act: () => void): void {
     const { world, faults } = this.#program;
     const { random, now } = world;
-    const delayMs = random.chance(faults().stalls) ? random.whole(0, STALL_MAX_MS) : random.delay(ECHO_MS);
+    const delayMs = random.chance(faults(this.#container.spec).stalls)
+      ? random.whole(0, STALL_MAX_MS)
+      : random.delay(ECHO_MS);
     this.#saidAt = Math.max(this.#saidAt, now) + delayMs;
     this.#later(this.#saidAt - now, act);
   }
@@ -127,7 +129,7 @@ export class ServedSocket {
   /** Breaks off, as programs with faults do. */
   #breaksOff(): boolean {
     const { world, faults, containers } = this.#program;
-    const { fails, dies } = faults();
+    const { fails, dies } = faults(this.#container.spec);
     if (!world.random.chance(Math.max(fails, dies) / 3)) return false;
     this.#over();
     if (dies > 0) containers.exit(this.#container, 1);

@@ -1,4 +1,5 @@
 /** The program in a container: takes jobs of its agent as workers of this kind of service do, and misbehaves as told. */
+import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
 import type { World } from "../world/world.ts";
 import type { Container, Containers } from "./containers.ts";
 import { PIECE_BYTES } from "./printed-output.ts";
@@ -35,6 +36,8 @@ export type WorkerObserver = {
   readonly began: (jobId: string, container: Container, mark: number, readMs: number) => void;
   /** Its handler has ended; its result is reported now, unless the worker has lost it. */
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
+  /** What its handler returns, or says when it reports once more, under the mark. */
+  readonly returned: (jobId: string, mark: number, output: object) => void;
   /** Its agent has taken its result. */
   readonly delivered: (jobId: string, container: Container) => void;
   /** It reports once more, with a result of another mark, though its agent has taken the first. */
@@ -64,7 +67,7 @@ const FLOOD_LINE_LENGTH = 15_000;
 export type WorkerProgram = {
   readonly world: World;
   readonly containers: Containers;
-  readonly faults: () => WorkerFaults;
+  readonly faults: (spec: WorkerSpec) => WorkerFaults;
   /** Jobs that it has at once. */
   readonly jobsPerWorker: number;
   readonly observer: WorkerObserver;
@@ -98,7 +101,7 @@ class SimulatedWorker {
   async #take(): Promise<void> {
     const { world, faults } = this.#program;
     while (this.#container.isRunning) {
-      const isStalled = world.random.chance(faults().stalls);
+      const isStalled = world.random.chance(faults(this.#container.spec).stalls);
       const reading = isStalled
         ? { readMs: world.random.whole(100, STALL_MAX_MS), isReadWhole: world.random.chance(0.5) }
         : { readMs: 0 };
@@ -118,7 +121,9 @@ class SimulatedWorker {
     const { world, faults, observer, containers } = this.#program;
     const { workerId } = this.#container.spec;
     const { random } = world;
-    const { handlerMs, streaming, large, fails, dies, hangs, repeats, forgets, floods } = faults();
+    const { handlerMs, streaming, large, fails, dies, hangs, repeats, forgets, floods } = faults(
+      this.#container.spec,
+    );
     world.note(this.#container.machine, `begins ${jobId}`);
     containers.noticed();
     const mark = random.whole(0, 1e9);
@@ -138,6 +143,7 @@ class SimulatedWorker {
     this.#print(jobId, "ends");
     const padding = random.chance(large) ? "x".repeat(300_000) : "";
     const output = { of: input, by: workerId, mark, chunkCount, padding, s3Config };
+    observer.returned(jobId, mark, output);
     const body = random.chance(fails) ? { error: `The handler failed: ${mark}.` } : { output };
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
     const isReported = !random.chance(forgets);
@@ -145,16 +151,17 @@ class SimulatedWorker {
     const isTaken = isReported && (await this.#report(path, JSON.stringify(body)));
     if (isTaken) observer.delivered(jobId, this.#container);
     if (random.chance(repeats))
-      await this.#report(path, JSON.stringify(isTaken ? this.#bodyAgain(body, output) : body));
+      await this.#report(path, JSON.stringify(isTaken ? this.#bodyAgain(jobId, body, output) : body));
     this.#jobs.delete(jobId);
   }
 
   /** The same body, or one that contradicts it. */
-  #bodyAgain(body: object, output: { readonly mark: number }): object {
+  #bodyAgain(jobId: string, body: object, output: { readonly mark: number }): object {
     const { observer, world } = this.#program;
     if (world.random.chance(0.5)) return body;
     const mark = world.random.whole(0, 1e9);
     observer.repeated(output.mark, mark);
+    observer.returned(jobId, mark, { ...output, mark });
     return world.random.chance(0.3)
       ? { error: `The handler failed: ${mark}.` }
       : { output: { ...output, mark } };

@@ -7,7 +7,7 @@ const CACHES = ["domain/limits/bounded-map.ts", "domain/limits/counted-windows.t
 const CACHES_URL = here("./isolate-caches.ts");
 /** What programs of a host import; everything else stays as it is. */
 const OF_HOSTS = new Map(
-  ["crypto", "http", "os", "sqlite", "zlib"]
+  ["crypto", "http", "https", "os", "sqlite", "zlib"]
     .map((name): [string, string] => [`node:${name}`, here(`../host/modules/${name}.ts`)])
     .concat([
       ["node:child_process", here("../host/modules/child-process.ts")],

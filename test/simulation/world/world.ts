@@ -62,7 +62,7 @@ export type TraceLine = { readonly at: number; readonly machine: string; readonl
 
 /** True time at which every history begins, epoch ms. */
 export const START_AT = Date.UTC(2030, 0, 1);
-/** More events mean that something goes on for ever. */
+/** More events in a history mean that something goes on for ever. */
 const EVENTS_MAX = 200_000;
 
 const settled = (): Promise<void> => new Promise((resolve) => REAL_IMMEDIATE(resolve));
@@ -78,6 +78,7 @@ export class World {
   /** Errors that no code has caught, which a program would die of. */
   readonly uncaught: unknown[] = [];
   #now = START_AT;
+  readonly #eventsMax: number;
   #order = 0;
   #eventCount = 0;
   #heap: HistoryEvent[] = [];
@@ -88,8 +89,10 @@ export class World {
     readonly act: () => void;
   }[] = [];
 
-  constructor(seed: number) {
+  /** `eventsMax`: more of them are an error. */
+  constructor(seed: number, eventsMax = EVENTS_MAX) {
     this.seed = seed;
+    this.#eventsMax = eventsMax;
     this.random = new Random(seed);
   }
 
@@ -177,8 +180,8 @@ export class World {
       if (event.isCancelled || event.life !== event.machine.life) continue;
       this.#now = Math.max(this.#now, event.at);
       this.#eventCount += 1;
-      if (this.#eventCount > EVENTS_MAX)
-        throw new Error(`More than ${EVENTS_MAX} events: last ${event.what}.`);
+      if (this.#eventCount > this.#eventsMax)
+        throw new Error(`More than ${this.#eventsMax} events: last ${event.what}.`);
       machines.run(event.machine, event.act);
       await settled();
       if (this.#counted.length > 0) this.#startCounted();

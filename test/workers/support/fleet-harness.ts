@@ -2,7 +2,7 @@
  * A fleet in the hands of a test: an account of its own, its endpoints with their jobs, hosts that do what they are
  * told, and a clock that the test moves.
  */
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, test as base, vi } from "vitest";
 import type {
   Assignment,
@@ -48,6 +48,14 @@ export const test = base.extend<{ fleet: FleetHarness }>({
   },
 });
 
+/** The same with a clock that goes on by itself, for what objects do at intervals. */
+export const testInTime = base.extend<{ fleet: FleetHarness }>({
+  fleet: async ({ task: _ }, use) => {
+    vi.useFakeTimers({ toFake: ["Date"], shouldAdvanceTime: true });
+    await use(new FleetHarness(await EdgeClient.ofNewAccount()));
+  },
+});
+
 export class FleetHarness {
   readonly api: EdgeClient;
 
@@ -73,6 +81,11 @@ export class FleetHarness {
 
   async updateHost({ agent }: TestHost, fields: string): Promise<void> {
     await this.api.graphql(`mutation { hostUpdate(input: { id: "${agent.hostId}", ${fields} }) { id } }`);
+  }
+
+  /** Loses what it has in memory. */
+  async evict(): Promise<void> {
+    await evictDurableObject(this.object);
   }
 
   /** Runs what Fleet has planned for a time that is over. */

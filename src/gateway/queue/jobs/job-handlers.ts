@@ -7,6 +7,7 @@ import {
   requestsQuerySchema,
   waitSchema,
 } from "../../../contract/job.ts";
+import { costOfJob } from "../../../domain/costs/job-cost.ts";
 import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
@@ -60,15 +61,18 @@ export async function runsync(context: QueueContext): Promise<Response> {
 /**
  * `GET|POST /status/<id>`: the state of the job; with `?wait=ms`, when it has ended or after that time.
  * `?ttl=ms` moves the expiry of the job to this time from now, within the longest ttl; the retention of a
- * result does not change. `?timeline=1` adds the events of the job.
+ * result does not change. `?timeline=1` adds the events of the job, `?cost=1` what it cost.
  */
 export async function status(context: QueueContext): Promise<Response> {
   const waitMs = readWait(context, 0);
   const ttlMs = readParameter(context, "ttl", remainingTtlSchema);
-  const hasTimeline = readParameter(context, "timeline", flagSchema) ?? false;
+  const additions = {
+    timeline: readParameter(context, "timeline", flagSchema) ?? false,
+    cost: readParameter(context, "cost", flagSchema) ?? false,
+  };
   const slot = ttlMs === undefined ? null : await expireIn(context, ttlMs);
   const view = await viewAfter(context, waitMs, slot);
-  return jobResponse(context, hasTimeline ? await withTimeline(context, view) : view);
+  return jobResponse(context, await withAdditions(context, view, additions));
 }
 
 /** `GET|POST /status-sync/<id>?wait=ms`: like status, with a wait of 90 s by default. */
@@ -92,13 +96,21 @@ function viewAfter(
   return waitForJob(context, context.req.param("jobId") ?? "", Date.now() + waitMs, { slot });
 }
 
-async function withTimeline(
+async function withAdditions(
   context: QueueContext,
   view: JobView<Payload | null>,
+  { timeline, cost }: Readonly<Record<"timeline" | "cost", boolean>>,
 ): Promise<JobView<Payload | null>> {
+  if (!timeline && !cost) return view;
   const endpoint = context.get("endpoint");
   const reply = await callEndpoint(context.env, endpoint, (stub) => stub.timeline(view.id));
-  return reply.kind === "timeline" ? { ...view, timeline: reply.events } : view;
+  if (reply.kind !== "timeline") return view;
+  const { events } = reply;
+  return {
+    ...view,
+    ...(timeline && { timeline: events }),
+    ...(cost && { cost: costOfJob(events, Date.now()) }),
+  };
 }
 
 /** `POST /cancel/<id>`: cancels a queued or running job; an ended job does not change. */

@@ -54,6 +54,7 @@ const statusRoute = jobRoute("status", {
       description: "Sets the expiry of the job to this many milliseconds from now.",
     }),
     timeline: flagSchema.optional().meta({ description: "Adds the events of the job with their times." }),
+    cost: flagSchema.optional().meta({ description: "Adds what the job cost." }),
   }),
   answer: jobViewSchema,
   serve: status,

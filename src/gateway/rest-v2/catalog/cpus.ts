@@ -8,7 +8,7 @@ import {
 } from "../../../catalog/cpu-flavors.ts";
 import { DATA_CENTERS } from "../../../catalog/data-centers.ts";
 import { cpuOffer, listCpuFlavors } from "../../../management/catalog/cpu-flavors.ts";
-import { cpuPrice } from "../../../management/catalog/prices.ts";
+import { cpuPrice } from "../../../domain/costs/nominal-prices.ts";
 import type { RequestContext } from "../../../management/context.ts";
 import { oneOf } from "../../../management/input-schemas.ts";
 import { v2Route } from "../route.ts";
