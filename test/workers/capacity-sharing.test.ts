@@ -41,21 +41,6 @@ describe("a worker without a job", () => {
     }
   });
 
-  test("goes on standby where its endpoint has FLASHBOOT, and runs again for its next job", async ({
-    expect,
-    fleet,
-  }) => {
-    const host = await fleet.host({ ...oneGpu, canFreeze: true });
-    const first = await fleet.endpoint(`${ONE_JOB_EACH}, flashBootType: FLASHBOOT`);
-    const second = await fleet.endpoint(ONE_JOB_EACH);
-    const workerId = await host.work(first);
-    await second.submit();
-    await untilServes(host, second);
-    const [frozen] = (await host.sync()).filter(({ mode }) => mode === "standby");
-    // The GPU has another worker, so nothing is frozen beside it for longer than it takes to say so.
-    if (frozen) expect(frozen.workerId).toBe(workerId);
-  });
-
   test("stays where it is one of workersMin", async ({ expect, fleet }) => {
     const host = await fleet.host(oneGpu);
     const first = await fleet.endpoint(`${ONE_JOB_EACH}, workersMin: 1`);
