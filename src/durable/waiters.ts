@@ -34,14 +34,11 @@ export class Waiters<Key, Value> {
 
 // Wake-up channels let a caller wait for an idle object without keeping it awake. A waiter is a hibernatable
 // WebSocket, tagged with what it waits for; the socket itself is the record, so nothing is lost when the object
-// hibernates. A notification mostly carries no data: the waiter polls again, and a lost or doubled one does no harm.
-// What is sent instead of one may get lost as any answer, and its sender must find that out.
+// hibernates. A notification carries no data: the waiter polls again, and a lost or doubled one does no harm.
 
 export type WakeUpChannel<Waiter> = {
   readonly waiter: Waiter;
   readonly notify: (reason: NotifyReason) => void;
-  /** Ends the wait with this text. */
-  readonly answer: (text: string) => void;
 };
 
 /** `look`: poll again. `superseded`: a newer wait of the same waiter replaced this one; do not poll. */
@@ -58,13 +55,12 @@ export class WakeUpChannels<Waiter> {
   accept(
     tags: readonly string[],
     waiter: Waiter,
-    headers: Readonly<Record<string, string>> = {},
   ): { response: Response; notify: (reason: NotifyReason) => void } {
     const { 0: client, 1: server } = new WebSocketPair();
     this.#context.acceptWebSocket(server, [...tags]);
     server.serializeAttachment(waiter);
     return {
-      response: new Response(null, { status: 101, webSocket: client, headers }),
+      response: new Response(null, { status: 101, webSocket: client }),
       notify: (reason) => notify(server, reason),
     };
   }
@@ -76,7 +72,6 @@ export class WakeUpChannels<Waiter> {
       .map((socket) => ({
         waiter: socket.deserializeAttachment() as Waiter,
         notify: (reason: NotifyReason) => notify(socket, reason),
-        answer: (text: string) => end(socket, text, "look"),
       }));
   }
 
@@ -85,14 +80,10 @@ export class WakeUpChannels<Waiter> {
   }
 }
 
+/** Notifies once and closes: a socket left open would make every later search slower. */
 function notify(socket: WebSocket, reason: NotifyReason): void {
-  end(socket, reason, reason);
-}
-
-/** Sends once and closes: a socket left open would make every later search slower. */
-function end(socket: WebSocket, text: string, reason: NotifyReason): void {
   try {
-    socket.send(text);
+    socket.send(reason);
     socket.close(1000, reason);
   } catch {
     // The waiter closed first; it polls by itself.

@@ -242,13 +242,12 @@ function openAgents(
   queue: JobQueue,
   { concurrency, scaling }: Scaling,
 ) {
-  const dispatch = new Dispatch(() => exchanges.onChannels());
+  const dispatch = new Dispatch();
   const notifier = new EndpointNotifier(context, base.limits);
   const followers = new Followers(context);
   const handlers = new AgentHandlers({ ...queue, dispatch, concurrency });
   const parts = { ...base, ...queue, scaling, dispatch, handlers, notifier, followers };
-  const exchanges = new AgentExchanges(parts);
-  return { dispatch, notifier, handlers, exchanges };
+  return { dispatch, notifier, handlers, exchanges: new AgentExchanges(parts) };
 }
 
 type Agents = ReturnType<typeof openAgents>;

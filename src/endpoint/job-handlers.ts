@@ -217,7 +217,7 @@ export class JobHandlers {
 
   #submitNow(request: SubmitCall, config: EndpointConfig, now: number): QueueEntry {
     const { facts, queue, ledger, dispatch, agents, storage } = this.#parts;
-    facts.recordJob(now);
+    facts.recordWork(now);
     const slot = ledger.queued === 0 && !storage.isHoldingBack ? dispatch.takeSlot() : undefined;
     const order = { input: request.input, optionsJson: request.optionsJson };
     const stored = queue.submit(

@@ -256,9 +256,6 @@ export type Claim = AttemptRef & {
 export type Stop = AttemptRef & { readonly reason: StopReason };
 export type Ack = AttemptRef & { readonly outcome: "accepted" | "refused" };
 
-/** Jobs that come on the wake-up channel of an exchange, as JSON. */
-export type ChannelAnswer = { readonly at: number; readonly jobs: readonly Claim[] };
-
 export type ExchangeAnswer = {
   /** When the object made it, epoch ms; absent where it made none. */
   readonly at?: number;

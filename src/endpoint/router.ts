@@ -1,27 +1,19 @@
 /** What an Endpoint object gets by `fetch`: upgrades to WebSockets. Everything else is RPC. */
 import type { Endpoint } from "./composition.ts";
-import { EXCHANGE_CALL } from "../durable/agent-channel.ts";
-import type { ExchangeCall } from "./messages.ts";
 import { readUpgradeCall, upgradeResponse } from "../forwarding/upgrade-call.ts";
 
 /**
  * Wake-up channels, of which the path does not count:
  *   `?job=…&operation=…&slot=…&wait=…`, for the end of a job;
  *   `?stream=…&after=…&operation=…&slot=…&wait=…`, for chunks;
- *   `?host=…&session=…&turn=…&free=…&terms=…&slots=…&open=…&follow=…`, for an agent;
+ *   `?host=…&session=…&turn=…&free=…&terms=…&follow=…`, for an agent;
  *   `?direct=…&affinity=…&until=…`, for a request that waits for a worker.
- * The channel of an agent is also opened by its exchange, in the header EXCHANGE_CALL; an answer that comes at once is
- * JSON of an ExchangeReply. Other sockets: `?logs` follows the logs; `/link?host=…` is the link of an agent; `/direct?request=…&affinity=…&received=…`
+ * Other sockets: `?logs` follows the logs; `/link?host=…` is the link of an agent; `/direct?request=…&affinity=…&received=…`
  * is a client's WebSocket to a worker, as durable/ports.ts describes.
  */
 export async function routeUpgrade(endpoint: Endpoint, request: Request, now: number): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
   const { facts, lookup, jobs, streams, agents, loadBalancing } = endpoint;
-  const exchange = request.headers.get(EXCHANGE_CALL);
-  if (exchange !== null)
-    return facts.config
-      ? agents.exchangeOnChannel(JSON.parse(decodeURIComponent(exchange)) as ExchangeCall)
-      : Response.json({ kind: "unconfigured" });
   if (query.has("logs")) return agents.follow(now);
   if (pathname === "/direct" || pathname === "/link") {
     if (!facts.config) return Response.json({ kind: "unconfigured" });

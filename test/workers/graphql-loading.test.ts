@@ -26,6 +26,7 @@ function countedBindings() {
         counts.fleetCalls += 1;
         return await env.FLEET.getByName(name).workersOf(endpointIds);
       },
+      budgets: async () => await env.FLEET.getByName(name).budgets(),
       podsOf: async (accountId: string) => await env.FLEET.getByName(name).podsOf(accountId),
     }),
   };

@@ -22,7 +22,7 @@ test("a new template needs a name and an image; the rest has defaults", async ({
     isPublic: false,
     isRunpod: false,
     isServerless: false,
-    modelTokenSecret: null,
+    modelTokenSecret: "",
     models: [],
     ports: [],
     readme: "",

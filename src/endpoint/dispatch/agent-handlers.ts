@@ -80,7 +80,7 @@ export class AgentHandlers {
   }
 
   /** The slots that the call offers, less those that jobs on their way to the agent will take. */
-  openSlots(call: Pick<ExchangeCall, "hostId" | "session" | "openTurns" | "slots">): Slots {
+  openSlots(call: ExchangeCall): Slots {
     const underway = new Map<string, number>();
     for (const { seq, hostId, workerId } of this.#parts.claims.running.values()) {
       if (hostId !== call.hostId || !this.#parts.dispatch.isBeingDelivered(seq, call)) continue;

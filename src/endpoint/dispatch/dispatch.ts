@@ -2,8 +2,7 @@
  * Dispatch: where queued jobs meet agents that offer free slots.
  *
  * D1  At most one exchange of an agent waits; a newer one supersedes it.
- * D2  A waiting agent is answered with jobs in the turn in which they were submitted: one commit for both. One that
- *     waits on a wake-up channel gets them there.
+ * D2  A waiting agent is answered with jobs in the turn in which they were submitted: one commit for both.
  * D3  A claimed job that its agent does not list, although the reply that carried it is no longer open, never
  *     arrived; it is queued again, and that attempt does not count as lost.
  * D4  A call of another process of the agent ends the waits of the one before: nobody would hear their answers. Calls
@@ -27,23 +26,28 @@ export type WaitEnd =
 
 type ExchangeRef = { readonly session: string; readonly turn: number };
 
-type OfferedSlots = Pick<ExchangeCall, "hostId" | "session" | "turn" | "slots">;
-
-/** An agent that waits on a wake-up channel; `answer` ends its wait with jobs. */
-export type ChannelWait = OfferedSlots & { readonly answer: (jobs: readonly Claim[]) => void };
-
-/** Free slots that a waiting agent offers, and the jobs that it gets for them. */
-class Offer {
+class WaitingExchange {
   readonly hostId: string;
   readonly ref: ExchangeRef;
   readonly jobs: Claim[] = [];
+  readonly ended: Promise<WaitEnd>;
   readonly #free: Map<string, number>;
+  readonly #end: (end: WaitEnd) => void;
+  readonly #timer: ReturnType<typeof setTimeout>;
   #inputBytes = 0;
 
-  constructor({ hostId, session, turn, slots }: OfferedSlots) {
-    this.hostId = hostId;
-    this.ref = { session, turn };
-    this.#free = new Map(slots.map(({ workerId, free }) => [workerId, free]));
+  constructor(call: ExchangeCall, onEnd: () => void) {
+    this.hostId = call.hostId;
+    this.ref = { session: call.session, turn: call.turn };
+    this.#free = new Map(call.slots.map(({ workerId, free }) => [workerId, free]));
+    const { promise, resolve } = Promise.withResolvers<WaitEnd>();
+    this.ended = promise;
+    this.#end = (end) => {
+      clearTimeout(this.#timer);
+      onEnd();
+      resolve(end);
+    };
+    this.#timer = setTimeout(() => this.end({ kind: "quiet" }), IN_OBJECT_WAIT_MS);
   }
 
   /** Takes a free slot of the worker that has most of them; returns the worker. */
@@ -69,25 +73,6 @@ class Offer {
   withdraw(workerIds: readonly string[]): void {
     for (const workerId of workerIds) this.#free.delete(workerId);
   }
-}
-
-/** An exchange that waits in the object. */
-class WaitingExchange extends Offer {
-  readonly ended: Promise<WaitEnd>;
-  readonly #end: (end: WaitEnd) => void;
-  readonly #timer: ReturnType<typeof setTimeout>;
-
-  constructor(call: OfferedSlots, onEnd: () => void) {
-    super(call);
-    const { promise, resolve } = Promise.withResolvers<WaitEnd>();
-    this.ended = promise;
-    this.#end = (end) => {
-      clearTimeout(this.#timer);
-      onEnd();
-      resolve(end);
-    };
-    this.#timer = setTimeout(() => this.end({ kind: "quiet" }), IN_OBJECT_WAIT_MS);
-  }
 
   end(end: WaitEnd): void {
     this.#end(end);
@@ -109,14 +94,6 @@ export class Dispatch {
   readonly #holders = new Map<number, string>();
   /** By host. */
   readonly #agents = new Map<string, AgentCalls>();
-  readonly #channels: () => Iterable<ChannelWait>;
-  /** Offers on channels in this turn; null until one is looked for. */
-  #onChannels: readonly { readonly offer: Offer; readonly answer: ChannelWait["answer"] }[] | null = null;
-
-  /** `channels`: agents that wait on wake-up channels, with the slots that may get jobs now. */
-  constructor(channels: () => Iterable<ChannelWait> = () => []) {
-    this.#channels = channels;
-  }
 
   callsOf(hostId: string): AgentCalls {
     const calls = this.#agents.get(hostId) ?? new AgentCalls();
@@ -168,26 +145,16 @@ export class Dispatch {
 
   /** A slot of a waiting agent, if there is one; the caller must give a job to it in this same turn. */
   takeSlot(): OpenSlot | undefined {
-    for (const offer of this.#offers()) {
-      const workerId = offer.takeSlot();
+    for (const waiting of this.#waiting.values()) {
+      const workerId = waiting.takeSlot();
       if (workerId === undefined) continue;
       const give = (job: Claim, seq: number) => {
-        offer.give(job);
-        this.delivering(seq, offer.ref);
+        waiting.give(job);
+        this.delivering(seq, waiting.ref);
       };
-      return { workerId, hostId: offer.hostId, give, putBack: () => offer.putBack(workerId) };
+      return { workerId, hostId: waiting.hostId, give, putBack: () => waiting.putBack(workerId) };
     }
     return undefined;
-  }
-
-  /** Agents in the object come first, since their answers cost nothing more. */
-  *#offers(): Generator<Offer> {
-    yield* this.#waiting.values();
-    this.#onChannels ??= [...this.#channels()].map(({ answer, ...slots }) => ({
-      offer: new Offer(slots),
-      answer,
-    }));
-    for (const { offer } of this.#onChannels) yield offer;
   }
 
   /** At most `count` slots of waiting agents. */
@@ -206,8 +173,6 @@ export class Dispatch {
     for (const waiting of [...this.#waiting.values()]) {
       if (waiting.jobs.length > 0) waiting.end({ kind: "jobs", jobs: waiting.jobs });
     }
-    for (const { offer, answer } of this.#onChannels ?? []) if (offer.jobs.length > 0) answer(offer.jobs);
-    this.#onChannels = null;
   }
 
   // Delivery
@@ -230,7 +195,7 @@ export class Dispatch {
   }
 
   /** The job is on its way in a reply that was still open when the agent made the call. */
-  isBeingDelivered(seq: number, call: Pick<ExchangeCall, "session" | "openTurns">): boolean {
+  isBeingDelivered(seq: number, call: ExchangeCall): boolean {
     const ref = this.#deliveries.get(seq);
     return ref?.session === call.session && call.openTurns.includes(ref.turn);
   }

@@ -1,8 +1,8 @@
 /** Agents at the object: their exchanges, the wake-up channels on which they wait, and the lines that followers read. */
+import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
 import type { EndpointFacts, FleetNews, WorkerLookup } from "../facts/endpoint-facts.ts";
 import type {
-  ChannelAnswer,
   ExchangeAnswer,
   ExchangeCall,
   ExchangeReply,
@@ -15,10 +15,9 @@ import type { JobStorage } from "../queue/job-storage.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import type { AgentHandlers } from "./agent-handlers.ts";
-import { ANSWER_INPUTS_MAX_BYTES, type ChannelWait, type Dispatch } from "./dispatch.ts";
+import { ANSWER_INPUTS_MAX_BYTES, type Dispatch } from "./dispatch.ts";
 import type { Followers } from "./log-followers.ts";
-import { readAgentQuery, waiterOf, type AgentWaiter } from "../../durable/agent-channel.ts";
-import type { EndpointNotifier } from "./notifier.ts";
+import { readAgentQuery, type EndpointNotifier } from "./notifier.ts";
 
 export type AgentExchangesParts = {
   readonly facts: EndpointFacts;
@@ -80,7 +79,7 @@ export class AgentExchanges {
     const slots = this.#openSlots(call.hostId, call.slots);
     const free = slots.reduce((sum, slot) => sum + slot.free, 0);
     const quiet = { kind: "quiet", free, terms: this.#terms, at: Date.now() } as const;
-    if (facts.holdMsOfAgent(Date.now()) === 0) return quiet;
+    if (facts.holdMs(IN_OBJECT_WAIT_MS, Date.now()) === 0) return quiet;
     const end = await dispatch.wait({ ...call, slots: handlers.openSlots({ ...call, slots }) });
     switch (end.kind) {
       case "jobs":
@@ -111,45 +110,16 @@ export class AgentExchanges {
 
   // Waiting agents
 
-  /** Agents that wait on channels, with those of their slots that may get jobs now. */
-  *onChannels(): Generator<ChannelWait> {
-    const { notifier, handlers } = this.#parts;
-    for (const { offer, answer } of notifier.offers()) {
-      const slots = handlers.openSlots({ ...offer, slots: this.#openSlots(offer.hostId, offer.slots) });
-      const send = (jobs: ChannelAnswer["jobs"]) =>
-        answer(JSON.stringify({ at: Date.now(), jobs } satisfies ChannelAnswer));
-      if (slots.length > 0) yield { ...offer, slots, answer: send };
-    }
-  }
-
-  /** Opens the wake-up channel of `?host=…&session=…&turn=…&free=…&terms=…&slots=…&open=…&follow=…`. */
+  /** Opens the wake-up channel of `?host=…&session=…&turn=…&free=…&terms=…&follow=…`. */
   openChannel(query: URLSearchParams): Response {
-    const follow = query.get("follow");
-    const known = { terms: query.get("terms") ?? "", follow: follow === null ? undefined : Number(follow) };
-    return this.#open(readAgentQuery(query), known);
-  }
-
-  /** An exchange that brings no reports: answers as JSON, or with its wake-up channel. */
-  async exchangeOnChannel(call: ExchangeCall): Promise<Response> {
-    const reply = await this.exchange(call);
-    if (reply.kind !== "quiet") return Response.json(reply);
-    const { terms, free, at } = reply;
-    return this.#open(waiterOf(call, free), { terms, follow: call.follow }, at);
-  }
-
-  /** The channel of an agent that knows these terms and followers of the logs. */
-  #open(
-    agent: AgentWaiter,
-    known: { readonly terms: string; readonly follow: number | undefined },
-    at?: number,
-  ): Response {
     const { handlers, storage, followers, notifier } = this.#parts;
+    const agent = readAgentQuery(query);
     const hasNews =
       handlers.hasPendingStop(agent.hostId) ||
       (agent.free > 0 && storage.claimable > 0) ||
-      known.terms !== this.#terms ||
-      (known.follow ?? followers.follow) !== followers.follow;
-    return notifier.openForAgent(agent, hasNews, at);
+      query.get("terms") !== this.#terms ||
+      Number(query.get("follow") ?? followers.follow) !== followers.follow;
+    return notifier.openForAgent(agent, hasNews);
   }
 
   /** All agents exchange again: other workers than before may take jobs, or others follow the logs. */

@@ -2,8 +2,15 @@
 import { WakeUpChannels, Waiters } from "../../durable/waiters.ts";
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
 import type { SlotRef } from "../messages.ts";
-import { EXCHANGED_AT, type AgentWaiter, type ChannelOffer } from "../../durable/agent-channel.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";
+
+/** A waiting agent, and how many jobs it could take. */
+export type AgentWaiter = {
+  readonly hostId: string;
+  readonly session: string;
+  readonly turn: number;
+  readonly free: number;
+};
 
 /** What clients wait for: the end of a job, or chunks of its stream. */
 const TOPICS = ["job", "stream"] as const;
@@ -98,11 +105,9 @@ export class EndpointNotifier {
 
   // Agents
 
-  /** `at`: when the exchange was made that goes on waiting. */
-  openForAgent(agent: AgentWaiter, hasNews: boolean, at?: number): Response {
+  openForAgent(agent: AgentWaiter, hasNews: boolean): Response {
     this.supersede(agent);
-    const headers = at === undefined ? {} : { [EXCHANGED_AT]: `${at}` };
-    const { response, notify } = this.#agents.accept([ANY_AGENT, agentTag(agent.hostId)], agent, headers);
+    const { response, notify } = this.#agents.accept([ANY_AGENT, agentTag(agent.hostId)], agent);
     if (hasNews) notify("look");
     return response;
   }
@@ -134,19 +139,13 @@ export class EndpointNotifier {
     this.#agents.notifyAll(ANY_AGENT);
   }
 
-  /** What agents offer that wait on channels, and how they get jobs. */
-  *offers(): Generator<{ readonly offer: ChannelOffer; readonly answer: (text: string) => void }> {
-    for (const { waiter, answer } of this.#agents.find(ANY_AGENT))
-      if (waiter.offer) yield { offer: waiter.offer, answer };
-  }
-
-  /** Notifies as many agents as so many jobs need, of those that do not get them on their channels. */
+  /** Notifies as many agents as so many jobs need. */
   notifyAgentsOfJobs(count: number): void {
     if (count === 0) return;
     let unserved = count;
     for (const { waiter, notify } of this.#agents.find(ANY_AGENT)) {
       if (unserved <= 0) return;
-      if (waiter.free === 0 || waiter.offer) continue;
+      if (waiter.free === 0) continue;
       unserved -= waiter.free;
       notify("look");
     }
@@ -158,6 +157,16 @@ function readJobWaiter(query: URLSearchParams, seq: number | undefined, now: num
   const operation = query.get("operation") as LimitedOperation;
   const slot = { operation, id: query.get("slot") ?? "" };
   return { seq, slot, untilAt: now + Number(query.get("wait")) };
+}
+
+/** Reads `host=…&session=…&turn=…&free=…`, as the gateway writes it. */
+export function readAgentQuery(query: URLSearchParams): AgentWaiter {
+  return {
+    hostId: query.get("host") ?? "",
+    session: query.get("session") ?? "",
+    turn: Number(query.get("turn")),
+    free: Number(query.get("free")),
+  };
 }
 
 const ANY_AGENT = "agent";

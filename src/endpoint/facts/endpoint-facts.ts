@@ -53,9 +53,6 @@ export class EndpointFacts {
   #report: FleetReport = NO_REPORT;
   #webhookSecrets: readonly WebhookSecret[] = [];
   #lastActiveAt = 0;
-  #submittedAt = Number.NEGATIVE_INFINITY;
-  /** Time between the submissions of the last two jobs. */
-  #jobGapMs = Number.POSITIVE_INFINITY;
   /** Workers that Fleet does not have here. */
   readonly #absent = new Set<string>();
   /** Revision of the last report that brought new workers which take work; after a loss of memory, of the current one. */
@@ -204,20 +201,9 @@ export class EndpointFacts {
     this.#lastActiveAt = now;
   }
 
-  recordJob(now: number): void {
-    this.#jobGapMs = now - this.#submittedAt;
-    this.#submittedAt = now;
-    this.recordWork(now);
-  }
-
   /** How long a call may wait inside the object: a quiet one must be free to hibernate. */
   holdMs(requestedMs: number, now: number): number {
     return now - this.#lastActiveAt < HOT_FOR_MS ? Math.min(requestedMs, IN_OBJECT_WAIT_MS) : 0;
-  }
-
-  /** The same for an agent, which waits for the next job: none will come within a moment where jobs come one by one. */
-  holdMsOfAgent(now: number): number {
-    return this.#jobGapMs < HOT_FOR_MS ? this.holdMs(IN_OBJECT_WAIT_MS, now) : 0;
   }
 }
 

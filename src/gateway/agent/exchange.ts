@@ -12,17 +12,14 @@ import type {
   AttemptReport,
   Claim,
   ExchangeAnswer,
-  ChannelAnswer,
   ExchangeCall,
-  ExchangeReply,
   RunningAttempt,
 } from "../../endpoint/messages.ts";
-import { EXCHANGE_CALL, EXCHANGED_AT, exchangeHeader, offerQuery } from "../../durable/agent-channel.ts";
 import type { Env } from "../../env.ts";
 import { validate, readCutJson } from "../body.ts";
-import { awaitChannel, awaitWakeUp } from "../wake-up.ts";
+import { awaitWakeUp } from "../wake-up.ts";
 import { callEndpoint, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
-import { endpointObject, type EndpointStub } from "../../management/objects.ts";
+import { endpointObject } from "../../management/objects.ts";
 import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
 import { jsonResponse, mergeJson, spliceParts, type JsonPart } from "../spliced-json.ts";
 import { holdWithin, type AgentContext } from "./context.ts";
@@ -66,53 +63,25 @@ async function awaitExchange(
 ): Promise<ExchangeAnswer> {
   const { signal } = context.req.raw;
   const untilAt = Date.now() + holdMs;
+  const { hostId: host, session } = first;
   let call: ExchangeCall = first;
   for (;;) {
-    const reply = await callEndpoint(context.env, endpoint, (stub) => exchangeWith(stub, call));
+    const reply = await callEndpoint(context.env, endpoint, (stub) => stub.exchange(call));
     if (reply.kind === "answer") return reply;
     const { at } = reply;
     if (reply.kind === "superseded") return { ...NOTHING, at };
-    const wakeUp =
-      reply.kind === "waiting"
-        ? await awaitChannel(Promise.resolve(reply.webSocket), untilAt, signal)
-        : await awaitWakeUp(
-            endpointObject(context.env, endpoint.endpointId),
-            channelQuery(first, reply),
-            untilAt,
-            signal,
-          );
-    if (typeof wakeUp !== "string") return { ...NOTHING, ...(JSON.parse(wakeUp.answer) as ChannelAnswer) };
+    const { free, terms } = reply;
+    const follow = first.follow === undefined ? undefined : { follow: `${first.follow}` };
+    const channel = { host, session, turn: `${first.turn}`, free: `${free}`, terms, ...follow };
+    const wakeUp = await awaitWakeUp(
+      endpointObject(context.env, endpoint.endpointId),
+      channel,
+      untilAt,
+      signal,
+    );
     if (wakeUp !== "look" || Date.now() >= untilAt) return { ...NOTHING, at };
     call = { ...call, reports: [], chunks: [], isRepeated: true };
   }
-}
-
-/** An exchange that goes on waiting on its wake-up channel. */
-type WaitingReply = { readonly kind: "waiting"; readonly at: number; readonly webSocket: WebSocket };
-
-/** One call of the object, also when it ends with a wake-up channel; where the call is too large, that is a second one. */
-async function exchangeWith(stub: EndpointStub, call: ExchangeCall): Promise<ExchangeReply | WaitingReply> {
-  const header = exchangeHeader(call);
-  if (header === undefined) return await stub.exchange(call);
-  const response = await stub.fetch("https://object/wake-ups", {
-    headers: { Upgrade: "websocket", [EXCHANGE_CALL]: header },
-  });
-  const { webSocket } = response;
-  if (!webSocket) return await response.json<ExchangeReply>();
-  const at = response.headers.get(EXCHANGED_AT);
-  if (at !== null) return { kind: "waiting", at: Number(at), webSocket };
-  webSocket.accept(); // an object of an older version, which has opened a channel without the exchange
-  webSocket.close(1000);
-  return await stub.exchange(call);
-}
-
-function channelQuery(
-  call: ExchangeCall,
-  { free, terms }: Extract<ExchangeReply, { kind: "quiet" }>,
-): Readonly<Record<string, string>> {
-  const { hostId, session, turn, follow } = call;
-  const query = { host: hostId, session, turn: `${turn}`, free: `${free}`, terms, ...offerQuery(call) };
-  return follow === undefined ? query : { ...query, follow: `${follow}` };
 }
 
 function toRunningAttempt(

@@ -110,7 +110,11 @@ const modelFields = {
     patch: clearable(secretNameSchema),
     default: null,
     workerTrait: true,
-    rest: { input: stringSchema.nullish(), output: z.string().nullable() },
+    rest: {
+      input: stringSchema.nullish(),
+      output: z.string(),
+      toOutput: (name: string | null) => name ?? "",
+    },
     v2: { name: "modelTokenSecret", input: stringSchema.nullish(), output: z.string().nullable() },
   },
 } satisfies Fields;
