@@ -28,6 +28,7 @@ const OTHER_FORMS: readonly (Form & { readonly path: RegExp })[] = [
     isWhole: (text) => text.startsWith("<!doctype html>") && text.endsWith("</html>\n"),
   },
   { path: /^\/metrics$/, type: "text/plain; version=0.0.4", isWhole: isExposition },
+  { path: /^\/v1\/costs\.csv$/, type: "text/csv", isWhole: isTable },
   { path: /^\/v2\/serverless\/[^/]+\/workers\/[^/]+\/logs$/, ...EVENT_FORM },
 ];
 /** Where events come if they are asked for. */
@@ -74,6 +75,12 @@ function isExposition(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A CSV file (RFC 4180): every line ends with CRLF and has as many fields as the first. */
+function isTable(text: string): boolean {
+  const [head = "", ...rows] = text.replaceAll(/"(?:[^"]|"")*"/g, "").split("\r\n");
+  return rows.pop() === "" && rows.every((row) => row.split(",").length === head.split(",").length);
 }
 
 /** The first byte comes at once. What follows the last whole event is on its way. */
