@@ -186,6 +186,13 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
   mutant("U26", "if (batch === this.#liveUnderway)", "", "logs/worker-lines"),
   mutant("U27", "if (isOver(outcome)) for (", "for (", "agent-logs"),
+  mutant("U88", "if (own.length === 0) return undefined;", "return undefined;", "workers/capacity-sharing"),
+  mutant(
+    "U87",
+    "share.pending !== undefined && now - share.pending.since < TAKE_MAX_MS;",
+    "share.pending !== undefined;",
+    "workers/log-quota",
+  ),
   mutant(
     "U86",
     "return this.#isFollowed ? Math.min(this.#storedEnd, this.#liveEnd) : this.#storedEnd;",

@@ -136,3 +136,22 @@ test("objects that lose their memory go on from there", async ({ fleet }) => {
   await fleet.evict();
   await untilServes(host, second);
 });
+
+test.for([0, 1])(
+  "host %i, which is free first, goes to the endpoint that waits for longer",
+  async (free, { expect, fleet }) => {
+    const hosts = [await fleet.host(oneGpu), await fleet.host(oneGpu)];
+    const leaving = await fleet.endpoint(ONE_JOB_EACH);
+    await leaving.submitMany(2);
+    for (const host of hosts) {
+      await host.offer(await host.untilHas("endpoints", [leaving.id], ({ endpointId }) => endpointId));
+    }
+    const [first, second] = [await fleet.endpoint(ONE_JOB_EACH), await fleet.endpoint(ONE_JOB_EACH)];
+    await first.untilWaits(await first.submit(), "waiting_for_share");
+    const { queue } = await second.status(await second.submit());
+    expect(queue).toMatchObject({ position: 1 });
+    await leaving.delete();
+    const host = hosts[free];
+    if (host) await untilServes(host, first);
+  },
+);

@@ -14,7 +14,6 @@ import { explainPlacementFailure } from "../../domain/placement/placement-failur
 import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import {
-  allocationsOf,
   isActive,
   newWorker,
   type FleetStore,
@@ -25,9 +24,10 @@ import type { Budgets } from "../budgets.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { PodPlacer } from "../pods/pod-placer.ts";
 import type { Preemptor } from "../pods/preemptor.ts";
-import { isFreeBeside, type PromisedPlaces } from "../pods/promised-places.ts";
+import type { PromisedPlaces } from "../pods/promised-places.ts";
 import type { CapacitySharing } from "./capacity-sharing.ts";
 import { evictionSetsOf } from "./eviction-sets.ts";
+import { FreedPlaces } from "./freed-places.ts";
 import type { Standbys } from "./standbys.ts";
 
 /** Cache time of placement failures: finding one is expensive with many hosts. */
@@ -78,6 +78,7 @@ export class Placer {
   readonly #revisions: HostRevisions;
   readonly #standbys: Standbys;
   readonly #promised: PromisedPlaces;
+  readonly #freed: FreedPlaces;
   readonly #podPlacer: PodPlacer;
   readonly #preemptor: Preemptor;
   readonly #sharing: CapacitySharing;
@@ -98,6 +99,7 @@ export class Placer {
     this.#revisions = parts.revisions;
     this.#standbys = parts.standbys;
     this.#promised = parts.promised;
+    this.#freed = new FreedPlaces(parts);
     this.#podPlacer = parts.podPlacer;
     this.#preemptor = parts.preemptor;
     this.#sharing = parts.sharing;
@@ -290,7 +292,7 @@ export class Placer {
       const isRevived = this.#standbys.revive(endpointId, pool, now);
       const found = isRevived
         ? undefined
-        : (this.#takePromised(need.record, pool) ?? pool.allocate(need.record.config, need.among));
+        : (this.#freed.take(need.record.config, pool) ?? pool.allocate(need.record.config, need.among));
       if (found) this.#add(need.record, found, now);
       else if (!isRevived) return false;
       this.#changed.add(endpointId);
@@ -351,23 +353,6 @@ export class Placer {
     const current = places.filter((place) => place.version === version).slice(0, missing);
     if (current.length < places.length)
       this.#preemptor.withdraw(places.filter((place) => !current.includes(place)));
-  }
-
-  /** A place that was promised to the endpoint and is free by now. */
-  #takePromised({ config }: DesiredWorkersRecord, pool: HostPool): Place | undefined {
-    const place = this.#promised
-      .of(config.endpointId)
-      .find(
-        (promise) =>
-          promise.version === config.version &&
-          isFreeBeside(
-            pool.capacityOf(promise.hostId),
-            allocationsOf(this.#store.workersOn(promise.hostId)),
-            promise,
-          ),
-      );
-    if (place) this.#promised.remove(place);
-    return place;
   }
 
   /** A worker that keeps failing is tried on another host, if one has capacity. */
