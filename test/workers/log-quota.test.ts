@@ -161,6 +161,13 @@ describe("the bytes of a day", () => {
     expect(asked).toBe(1);
   });
 
+  test("are taken again when the request that took them has ended without an answer", async ({ expect }) => {
+    const { accountId } = await freshAccount();
+    const silent = withTap(() => new Promise(() => {}));
+    void takeLogStorage(silent, accountId, 1_000, NOON);
+    expect(await takeLogStorage(env, accountId, 1_000, NOON + 6_000)).toBe(true);
+  });
+
   test("of past days are forgotten", async ({ expect }) => {
     const { accountId } = await freshAccount();
     await take(accountId, { needed: 1, requested: 1, limit: 10 });

@@ -20,6 +20,9 @@ const LOG_SHARE_MIN_BYTES = 1_000_000;
 
 const LOG_SHARE_MAX_BYTES = 64_000_000;
 
+/** D1 answers sooner. A request whose client goes is ended with what it waits for, and then no answer comes. */
+const TAKE_MAX_MS = 5_000;
+
 type QuotaEnv = Pick<Env, "DB" | "LOG_STORAGE_GB_PER_DAY">;
 
 /** What this isolate has of an account's day. */
@@ -31,8 +34,10 @@ type Share = {
   /** When the day's bytes were used up. */
   fullSince: number | undefined;
   /** Lines that come meanwhile wait for the same answer. */
-  pending: Promise<void> | undefined;
+  pending: Taking | undefined;
 };
+
+type Taking = { readonly since: number; readonly done: Promise<void> };
 
 const ACCOUNTS_REMEMBERED = 10_000;
 
@@ -57,8 +62,9 @@ export async function takeLogStorage(
 ): Promise<boolean> {
   const share = shareOf(accountId, now);
   while (share.fullSince === undefined && share.leftBytes < sizeBytes) {
-    share.pending ??= takeMore(env, share, sizeBytes, now).finally(() => (share.pending = undefined));
-    await share.pending;
+    const isUnderway = share.pending !== undefined && now - share.pending.since < TAKE_MAX_MS;
+    if (!isUnderway) share.pending = { since: now, done: takeMore(env, share, sizeBytes, now) };
+    await share.pending?.done;
   }
   if (share.fullSince !== undefined) return false;
   share.leftBytes -= sizeBytes;
@@ -70,9 +76,13 @@ async function takeMore(env: QuotaEnv, share: Share, sizeBytes: number, now: num
   const ahead = Math.min(Math.max(share.storedBytes, LOG_SHARE_MIN_BYTES), LOG_SHARE_MAX_BYTES);
   const needed = sizeBytes - share.leftBytes;
   const bytes = { needed, requested: Math.max(needed, ahead), limit: logBytesPerDay(env) };
-  const taken = await takeLogBytes(openDatabase(env.DB), share, bytes, now);
-  if ("bytes" in taken) share.leftBytes += taken.bytes;
-  else share.fullSince = taken.fullSince;
+  try {
+    const taken = await takeLogBytes(openDatabase(env.DB), share, bytes, now);
+    if ("bytes" in taken) share.leftBytes += taken.bytes;
+    else share.fullSince = taken.fullSince;
+  } finally {
+    share.pending = undefined;
+  }
 }
 
 function shareOf(accountId: string, now: number): Share {
