@@ -11,7 +11,7 @@ import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { type Mutant, mutant } from "../../scripts/mutants/mutant.ts";
 
 const OF_MUTANTS = new Set(
-  "D1 D9 E1 E4 E5 E6 E7 E8 E13 F1 F2 F3 F4 F5 A3 A4 A5 A6 A7 A8 A10 A11 A12 D5 D14 E14 E15 S20 S23 S24 S25 G2 W5".split(
+  "D1 D9 E1 E4 E5 E6 E7 E8 E13 F1 F2 F3 F4 F5 A3 A4 A5 A6 A7 A8 A10 A11 A12 D5 D14 E14 E15 S20 S23 S24 S25 G2 W5 U18".split(
     " ",
   ),
 );
@@ -258,6 +258,10 @@ const OWN: readonly Mutant[] = [
     "const isClosed = !host || isDraining(host);",
   ),
 
+  // Hosts that are removed
+  mutant("HR1", "for (const worker of store.workersOn(hostId)) this.#remove(worker);", ""),
+  mutant("HR2", "pools.expel(hostId);\n    presence.forget(hostId);", "presence.forget(hostId);"),
+
   // Errors that only the runtime sees
   mutant(
     "EK1",
@@ -493,11 +497,6 @@ const OWN: readonly Mutant[] = [
   // Outputs
   mutant(
     "OU1",
-    "return `${payloadPrefix(endpointId)}${jobId}/${attempt}`;",
-    "return `${payloadPrefix(endpointId)}${jobId}/${Math.min(1, attempt)}`;",
-  ),
-  mutant(
-    "OU2",
     "{ range: { offset: 0, length: sizeBytes } }",
     "{ range: { offset: 0, length: sizeBytes - 1 } }",
   ),

@@ -86,7 +86,8 @@ export function accountWith(accounts: readonly Account[], endpointId: string): A
 /** Of a second account: it does the same as the first, and less of it. */
 export function smallPlan(plan: HistoryPlan): HistoryPlan {
   const operationCount = Math.min(plan.operationCount, SMALL_OPERATIONS);
-  return { ...plan, ...ALIKE, hostGpus: [1], endpointGpus: [1], clientCount: 1, operationCount };
+  const small = { hostGpus: [1], endpointGpus: [1], clientCount: 1, operationCount, hasRemovals: false };
+  return { ...plan, ...ALIKE, ...small };
 }
 
 /** Makes another account; returns a key of it. */

@@ -54,6 +54,7 @@ export class Calm {
       this.#seen.set(host, seen);
       const works =
         host.isUp &&
+        !host.isRemoved &&
         !host.containers.isBroken &&
         host.containers.hanging.length === 0 &&
         !host.isDiskFull &&

@@ -37,6 +37,8 @@ export type KnownJob = {
   isRetryRequested: boolean;
 };
 
+const NO_CONTENT = 204;
+
 export class SimulatedClient {
   readonly machine: Machine;
   readonly jobs: KnownJob[] = [];
@@ -64,7 +66,7 @@ export class SimulatedClient {
       const response = await fetch(`${EDGE_URL}${path}`, request);
       const { status, headers: told } = response;
       const received = await response.text();
-      const read = parsed(received);
+      const read = status === NO_CONTENT ? {} : parsed(received);
       const answer = { status, body: read ?? {}, used: usedOf(told), isUnreadable: read === undefined };
       this.#onAnswer({ what: `${method} ${path}`, sent, received }, answer);
       return read && answer;

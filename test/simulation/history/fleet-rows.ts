@@ -251,9 +251,10 @@ export class FleetRows {
     }
   }
 
-  #checkHost({ hostId, isUp, isDiskFull, machine, containers }: SimulatedHost): void {
+  #checkHost({ hostId, isUp, isRemoved, isDiskFull, machine, containers }: SimulatedHost): void {
     const { network, world } = this.#parts;
-    const works = isUp && !isDiskFull && !containers.isBroken && containers.hanging.length === 0;
+    const works =
+      isUp && !isRemoved && !isDiskFull && !containers.isBroken && containers.hanging.length === 0;
     const isReachable = this.#isCallHeard && works && !network.outages.has(machine);
     for (const [workerId, container] of containers.all) {
       // The workers of a host that was lost end their jobs, though Fleet has given their places away.

@@ -61,22 +61,28 @@ export class GrowthLimits {
     const earlier = this.#openBefore.get(endpoint) ?? NOTHING;
     this.#openBefore.set(endpoint, open);
     const [row] = storage.select(DESIRED) as { readonly desired: number }[];
-    if (!row) return;
-    const before = this.#seen.get(endpoint) ?? { desired: 0, grownAt: -Infinity, life };
-    // What an object wrote last before it crashed may be gone, a growth among it.
-    const isSame = before.life === life;
-    const hasGrown = row.desired > before.desired;
-    const grownAt = hasGrown ? this.#parts.world.elapsedMs : isSame ? before.grownAt : -Infinity;
-    this.#seen.set(endpoint, { desired: row.desired, grownAt, life });
+    const growth = row && this.#grown(endpoint, row.desired, life);
     const [config] = storage.select(CONFIG) as { readonly json: string }[];
-    if (!hasGrown || !isSame || !config) return;
+    if (!growth || !config) return;
     const [{ present } = { present: 0 }] = storage.select(PRESENT) as { readonly present: number }[];
-    const growth = { before, desired: row.desired, config: JSON.parse(config.json) as Config, present };
-    const mistake = this.#mistakeOf(endpoint, growth, [earlier, open]);
+    const whole = { ...growth, present, config: JSON.parse(config.json) as Config };
+    const mistake = this.#mistakeOf(endpoint, whole, [earlier, open]);
     if (mistake !== undefined)
       this.#parts.violate(
-        `${endpointId} desires ${row.desired} workers, before ${before.desired}: ${mistake}`,
+        `${endpointId} desires ${growth.desired} workers, before ${growth.before.desired}: ${mistake}`,
       );
+  }
+
+  /** Undefined unless it desires more than before. */
+  #grown(endpoint: string, desired: number, life: number): Pick<Growth, "before" | "desired"> | undefined {
+    const before = this.#seen.get(endpoint) ?? { desired: 0, grownAt: -Infinity, life };
+    const hasGrown = desired > before.desired;
+    // What an object wrote last before it crashed may be gone, a growth among it.
+    const isSame = before.life === life;
+    const knownAt = isSame ? before.grownAt : -Infinity;
+    const grownAt = hasGrown ? this.#parts.world.elapsedMs : knownAt;
+    this.#seen.set(endpoint, { desired, grownAt, life });
+    return hasGrown && isSame ? { before, desired } : undefined;
   }
 
   #mistakeOf(endpoint: string, growth: Growth, open: readonly OpenJobs[]): string | undefined {
@@ -88,7 +94,7 @@ export class GrowthLimits {
     if (before.desired === 0) return desired === 1 ? undefined : "the first worker comes alone";
     if (desired > 2 * before.desired) return "it more than doubles";
     const most = Math.max(...open.map(({ waiting, running }) => waiting.length + running.length));
-    if (desired > most + before.desired) return `there are ${most} jobs`;
+    if (desired > most) return `there are ${most} jobs`;
     return this.#haste(endpoint, before, config, open);
   }
 

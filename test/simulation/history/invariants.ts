@@ -33,6 +33,7 @@ import { Outputs } from "./outputs.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
 import { Purges } from "./purges.ts";
+import { RemovedHosts } from "./removed-hosts.ts";
 import { Rollouts } from "./rollouts.ts";
 import { Promptness } from "./promptness.ts";
 import { RequestPromptness } from "./request-promptness.ts";
@@ -110,6 +111,7 @@ export class Invariants {
   readonly #idleTimes: IdleTimes;
   readonly #growth: GrowthLimits;
   readonly closedHosts: ClosedHosts;
+  readonly removedHosts: RemovedHosts;
   readonly requests: Requests;
   readonly logs: Logs;
   readonly #requestPromptness: RequestPromptness;
@@ -157,6 +159,7 @@ export class Invariants {
     this.#idleTimes = new IdleTimes({ ...shared, workers });
     this.#growth = new GrowthLimits({ ...parts, violate });
     this.closedHosts = new ClosedHosts({ ...shared, workers });
+    this.removedHosts = new RemovedHosts({ ...parts, violate, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
   }
 
@@ -210,6 +213,7 @@ export class Invariants {
     this.#leastWorkers.checkStep();
     this.#idleTimes.checkStep();
     this.closedHosts.checkStep();
+    this.removedHosts.checkStep();
     this.#requestPromptness.checkStep();
     this.webhooks.checkStep();
     this.#isolation.checkStep();
@@ -277,6 +281,7 @@ export class Invariants {
         this.#idleTimes.jobChanged(endpoint, change);
         this.#growth.jobChanged(endpoint, change);
         this.outputs.jobChanged(change);
+        this.removedHosts.jobChanged(change);
         if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
         this.webhooks.jobChanged(change);
@@ -369,7 +374,7 @@ export class Invariants {
     yield* this.#openJobs();
     yield* this.webhooks.missing();
     if (this.#hasOpenBatches()) yield "a batch has not started all of its requests";
-    for (const { hostId, stateDir } of this.#parts.hosts)
+    for (const { hostId, stateDir } of this.#parts.hosts.filter(({ isRemoved }) => !isRemoved))
       for (const table of JOURNAL)
         for (const row of rowsIn(stateDir, table))
           yield `the journal of ${hostId} still has ${JSON.stringify(row).slice(0, 300)}`;

@@ -69,6 +69,8 @@ export type HistoryPlan = {
   readonly hasDeletions: boolean;
   /** Hosts are cordoned and drained. */
   readonly hasHostChanges: boolean;
+  /** A host is removed while it works. */
+  readonly hasRemovals: boolean;
   /** Clients make API keys that may do some things only, and end them. */
   readonly hasKeys: boolean;
   /** Clients make, change and delete templates over each public API. */
@@ -112,6 +114,20 @@ export const ALIKE = {
   containerDiskGb: 5,
 } as const;
 
+/** Beside the removal of a host there is nothing that belongs to a host for good. */
+const REMOVAL = {
+  hasRemovals: true,
+  hasHostChanges: false,
+  hasPods: false,
+  hasPodRequests: false,
+  hasRequests: false,
+  hasTunnels: false,
+  hasCommands: false,
+  hasSockets: false,
+  hasLogs: false,
+  flooding: 0,
+};
+
 /** Share of histories whose hosts differ. */
 const VARIED = 0.4;
 /** Of those. */
@@ -119,7 +135,7 @@ const CONTESTED = 0.3;
 const CRASHING = 0.1;
 const SHARED = 0.15;
 const CONGESTED = 0.07;
-const MIXED = 0.25;
+const MIXED = 0.3;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
 const LOGGED = 0.15;
@@ -128,6 +144,7 @@ const FLOODED = 0.15;
 const DELETING = 0.2;
 const AGING = 0.04;
 const CLOSING = 0.25;
+const REMOVING = 0.15;
 const KEYED = 0.15;
 const TEMPLATED = 0.15;
 const SECRETED = 0.15;
@@ -182,6 +199,7 @@ function choosePlan(random: Random): HistoryPlan {
     hasSecondAccount: random.chance(SHARED),
     hasDeletions: false,
     hasHostChanges: false,
+    hasRemovals: false,
     hasKeys: false,
     hasTemplates: false,
     hasSecrets: false,
@@ -216,7 +234,16 @@ function choosePlan(random: Random): HistoryPlan {
     hasSecrets: random.chance(SECRETED),
   };
   const uniform = { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
+  if (random.chance(REMOVING) && canLoseHost(plan)) return { ...uniform, ...REMOVAL };
   if (!random.chance(VARIED)) return uniform;
   const varied = random.chance(CONTESTED) ? { ...uniform, ...random.pick([CHURN, PODS_BESIDE]) } : uniform;
   return { ...varied, ...varietyOf(random, varied) };
+}
+
+/** Whether the others have a place for each worker when the last host is removed. */
+function canLoseHost(plan: HistoryPlan): boolean {
+  const left = plan.hostGpus.slice(0, -1);
+  // Who has lost its image on the host that stays has no place.
+  const isSure = left.length > 0 && plan.hostKinds.length === 0 && !plan.faults.has("pullsFail");
+  return isSure && plan.endpointGpus.every((gpuCount) => left.some((gpus) => gpus >= gpuCount));
 }

@@ -67,6 +67,10 @@ export class Users {
   }
 
   start(): void {
+    const { world, account, invariants } = this.#parts;
+    const owner = account.firstClient;
+    if (account.plan.hasRemovals)
+      owner.run(world, async () => await invariants.removedHosts.remove(owner, account));
     const logUsers = [...this.logUsers, ...this.podLogUsers];
     for (const user of [...this.workloads, ...logUsers, ...this.#others]) user.start();
   }

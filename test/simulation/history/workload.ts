@@ -130,6 +130,12 @@ export class Workload {
 
   // Operations
 
+  /** Where all handlers yield chunks, clients want to see them. */
+  async bring(): Promise<void> {
+    if (this.plan.streaming === 1) await this.follow();
+    else await this.submit();
+  }
+
   async submit(): Promise<void> {
     await this.jobs.submit(this.#endpoint());
   }
@@ -210,9 +216,9 @@ export class Workload {
 
 /** With as many of each as it is likely; those of a habit stand in for others where the plan has it not. */
 const OPERATIONS: readonly Operation[] = [
-  (workload) => workload.submit(),
-  (workload) => workload.submit(),
-  (workload) => workload.submit(),
+  (workload) => workload.bring(),
+  (workload) => workload.bring(),
+  (workload) => workload.bring(),
   (workload) => workload.runAndWait(),
   (workload) => workload.jobs.status(),
   (workload) => (workload.plan.isManaged ? workload.manage() : workload.jobs.status()),

@@ -64,6 +64,10 @@ export class SimulatedHost {
   readonly hostId: string;
   readonly inventory: Inventory;
   isUp = false;
+  /** Its owner has asked for its removal. */
+  isRemoved = false;
+  /** Its agent was refused, and stays down. */
+  #hasLeft = false;
   #code: AgentCode;
   #isDiskFull = false;
   readonly #outputs: PrintedOutput[] = [];
@@ -100,12 +104,14 @@ export class SimulatedHost {
 
   /** Starts the agent. */
   start(): void {
+    if (this.#hasLeft) return;
     const { world, edgeUrl, hostToken, inventory } = this.#options;
     this.isUp = true;
     world.note(this.machine, "starts");
+    const refused = Promise.withResolvers<void>();
     void world.on(this.machine, async () => {
       try {
-        await this.#code.Agent.start({
+        const agent = await this.#code.Agent.start({
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
@@ -113,7 +119,12 @@ export class SimulatedHost {
           inventory,
           readInventory: async () => inventory,
           log: logOf(this.#options, this.machine),
+          onUnauthorized: refused.resolve,
         });
+        await refused.promise;
+        await agent.stop({ removeWorkers: true });
+        this.#hasLeft = true;
+        this.kill();
       } catch (error) {
         if (!this.containers.isBroken && !this.#isDiskFull) return void world.uncaught.push(error);
         // Its process ends, and whatever supervises it starts it again.

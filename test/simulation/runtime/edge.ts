@@ -7,6 +7,7 @@ import { migrated, SimulatedD1 } from "./d1.ts";
 import { transferred } from "./transferred-stream.ts";
 import { clientRequest, isStreamed } from "./client-request.ts";
 import { injectedMessage, isInjected } from "./injected.ts";
+import { emptyCaches } from "./isolate-caches.ts";
 import { breakSocket, type Network } from "./network.ts";
 import { type Answer, type ObjectClass, SimulatedObject } from "./objects.ts";
 import { SimulatedBucket } from "./r2.ts";
@@ -142,9 +143,10 @@ export class SimulatedEdge {
     this.#world.on(this.script, () => void this.#code.default.scheduled({}, this.env));
   }
 
-  /** Requests that are under way fail. */
+  /** Requests that are under way fail, and what isolates remember is gone. */
   crashScript(): void {
     this.#world.crash(this.script);
+    emptyCaches();
     const requests = [...this.#requests];
     this.#requests.clear();
     for (const { fail } of requests) fail(new Error(injectedMessage("The connection was closed.")));
