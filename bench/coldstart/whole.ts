@@ -11,7 +11,7 @@ import Dockerode from "dockerode";
 import { ensureHelloImage } from "../../scripts/images/node-image.ts";
 import { startAgent } from "../../standalone/agent.ts";
 import { createJoinToken, type ManagementApi } from "../../standalone/management-api.ts";
-import type { TimelineEvent } from "../../src/contract/job.ts";
+import type { JobView } from "../../src/contract/job.ts";
 import { Edge } from "../contestants/edge.ts";
 import { latencyOf } from "../load/percentiles.ts";
 import { BareContainers } from "./bare-containers.ts";
@@ -61,8 +61,10 @@ async function untilAtRest({ id, rest }: Endpoint): Promise<void> {
   await delay(REST_MS);
 }
 
-/** Time from its submission until a worker has the next job of the endpoint. */
-async function start(edge: Edge, endpoint: Endpoint): Promise<number> {
+type Start = { readonly ms: number; readonly parts: Readonly<Record<string, number>> };
+
+/** Time from its submission until a worker has the next job of the endpoint, and what it consists of. */
+async function start(edge: Edge, endpoint: Endpoint): Promise<Start> {
   const job = (await edge.call(
     endpoint.id,
     "POST",
@@ -70,9 +72,12 @@ async function start(edge: Edge, endpoint: Endpoint): Promise<number> {
     JSON.stringify({ input: { name: "bench" } }),
   )) as { id: string };
   const path = `status/${job.id}?timeline=1`;
-  const done = (await edge.call(endpoint.id, "GET", path)) as { timeline: readonly TimelineEvent[] };
-  const at = (event: string): number => done.timeline.find((each) => each.event === event)?.at ?? Number.NaN;
-  return at("handler_started") - at("submitted");
+  const done = (await edge.call(endpoint.id, "GET", path)) as Pick<JobView, "timeline" | "coldStart">;
+  const at = (event: string): number => done.timeline?.find((each) => each.event === event)?.at ?? Number.NaN;
+  const whole = at("handler_started") - at("submitted");
+  const { totalMs = 0, parts = {} } = done.coldStart ?? {};
+  // What no part of the start has: until the host was chosen, and from the first poll to the handler.
+  return { ms: whole, parts: { ...parts, edge: whole - totalMs } };
 }
 
 await using stack = new AsyncDisposableStack();
@@ -97,14 +102,22 @@ const endpoints: readonly Endpoint[] = [
   },
 ];
 const figures = new Map<string, number[]>();
+const split = new Map<string, Map<string, number[]>>();
 const note = (name: string, ms: number) => figures.set(name, [...(figures.get(name) ?? []), ms]);
+
+function noteStart(name: string, ms: number, parts: Start["parts"]): void {
+  note(name, ms);
+  const known = split.get(name) ?? new Map<string, number[]>();
+  for (const [part, partMs] of Object.entries(parts)) known.set(part, [...(known.get(part) ?? []), partMs]);
+  split.set(name, known);
+}
 
 for (let round = -1; round < ROUNDS; round += 1) {
   const runMs = await bare.start("docker run", IMAGE);
   if (round >= 0) note("docker run", runMs); // the first round warms up
   for (const endpoint of endpoints) {
-    const ms = await start(edge, endpoint);
-    if (round >= 0) note(endpoint.name, ms);
+    const { ms, parts } = await start(edge, endpoint);
+    if (round >= 0) noteStart(endpoint.name, ms, parts);
     await untilAtRest(endpoint);
   }
 }
@@ -112,4 +125,10 @@ console.log(`${IMAGE}, ${ROUNDS} rounds, ms\n\n| Start | p50 | p99 |\n| --- | --
 for (const [name, ms] of figures) {
   const { p50, p99 } = latencyOf(ms);
   console.log(`| ${name} | ${p50.toFixed(0)} | ${p99.toFixed(0)} |`);
+}
+const parts = [...(split.get("plain cold start")?.keys() ?? [])];
+console.log(`\n| p50 of a part | ${parts.join(" | ")} |\n| --- |${" ---: |".repeat(parts.length)}`);
+for (const [name, known] of split) {
+  const cells = parts.map((part) => latencyOf(known.get(part) ?? [0]).p50.toFixed(0));
+  console.log(`| ${name} | ${cells.join(" | ")} |`);
 }

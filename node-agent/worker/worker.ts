@@ -96,6 +96,7 @@ export class Worker implements WorkerSession {
       isDraining: () => this.#isDraining,
       gpuHolder: () => options.gpuHolder(assignment),
     });
+    if (!this.#container.isStarted) this.#status.startTimes.record("assigned");
     const { workerId } = this;
     this.#standby = new Standby({ workerId, log: options.log, container: this.#container });
   }
@@ -221,7 +222,7 @@ export class Worker implements WorkerSession {
   async #launch(): Promise<WorkerFailure | null> {
     this.#isOver = false;
     this.mode.reset();
-    this.#status.startTimes.restart();
+    this.#status.startTimes.begin();
     // A failing worker keeps that state until it is ready again.
     const { state } = this.#status;
     if (state !== "crash_looping" && state !== "unhealthy") this.#status.setState("starting");
@@ -258,8 +259,7 @@ export class Worker implements WorkerSession {
 
   async #move(move: "freeze" | "thaw"): Promise<boolean> {
     if (move === "thaw") {
-      this.#status.startTimes.forget();
-      this.#status.startTimes.record("containerStarted");
+      this.#status.startTimes.resume();
       this.#status.setState("starting");
     }
     const { mode } = this;

@@ -205,9 +205,16 @@ export type QueueView = Immutable<z.infer<typeof queueViewSchema>>;
 
 const TIMELINE_EVENTS = [
   "submitted",
+  "worker_placed",
   "image_pull_started",
   "image_pull_ended",
+  "files_download_started",
+  "files_download_ended",
+  "model_download_started",
+  "model_download_ended",
+  "container_starting",
   "container_started",
+  "runtime_started",
   "worker_ready",
   "taken",
   "handler_started",
@@ -235,6 +242,40 @@ const timelineEventSchema = z
   .meta({ id: "TimelineEvent" });
 export type TimelineEvent = Immutable<z.infer<typeof timelineEventSchema>>;
 
+export const COLD_START_PARTS = [
+  "placement",
+  "image",
+  "files",
+  "model",
+  "container",
+  "runtime",
+  "handler",
+] as const;
+export type ColdStartPart = (typeof COLD_START_PARTS)[number];
+
+/** The same for each part. */
+export function byColdStartPart<Value>(value: Value): Record<ColdStartPart, Value> {
+  return {
+    placement: value,
+    image: value,
+    files: value,
+    model: value,
+    container: value,
+    runtime: value,
+    handler: value,
+  };
+}
+
+const coldStartSchema = z
+  .object({
+    totalMs: z.int().meta({ description: "From the decision to start the worker until it was ready." }),
+    parts: z.object(byColdStartPart(z.int())).meta({ description: "Ms; they add up to the total." }),
+    slowest: z.enum(COLD_START_PARTS),
+    advice: z.string().meta({ description: "What would shorten the slowest part." }),
+  })
+  .meta({ id: "ColdStart", description: "The start of the worker that the last attempt waited for." });
+export type ColdStartView = Immutable<z.infer<typeof coldStartSchema>>;
+
 const jobCostSchema = z
   .object({
     total: z.number(),
@@ -256,6 +297,9 @@ export const jobViewSchema = z
     retries: z.int().optional().meta({ description: "How often it was dispatched again." }),
     queue: queueViewSchema.optional().meta({ description: "While it is IN_QUEUE." }),
     timeline: z.array(timelineEventSchema).optional().meta({ description: "With `timeline=1`." }),
+    coldStart: coldStartSchema
+      .optional()
+      .meta({ description: "With `timeline=1`, if a worker was started." }),
     cost: jobCostSchema.optional().meta({ description: "With `cost=1`; so far, while the job runs." }),
     output: jsonValueSchema.optional().meta({
       description: "What the handler returned; its last progress while the job runs.",

@@ -1,5 +1,6 @@
 /** Metrics and usage, as they are shown. */
 import * as z from "zod";
+import { byColdStartPart } from "./job.ts";
 import type { Immutable } from "./immutable.ts";
 
 export const METRICS_WINDOWS = ["5m", "1h", "24h", "7d"] as const;
@@ -57,6 +58,9 @@ export const requestMetricsSchema = z
     ...jobCountMembers,
     requestsPerMinute: z.number(),
     ...durationMembers,
+    coldStartParts: z
+      .object(byColdStartPart(durationsSchema))
+      .meta({ description: "What `coldStartTime` consists of." }),
     points: z.array(z.object({ at, ...jobCountMembers, ...durationMembers })),
   })
   .meta({ id: "RequestMetrics" });

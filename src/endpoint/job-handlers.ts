@@ -181,7 +181,8 @@ export class JobHandlers {
       ...(statusCode !== undefined && { statusCode }),
       ...(error !== undefined && { reason: error }),
     }));
-    return { kind: "timeline", events: timelineOf(job, times.of(seq, job.attempt, job.workerId), attempts) };
+    const events = timelineOf(job, times.of(seq, job.attempt, job.workerId), attempts);
+    return { kind: "timeline", events, queuedAt: job.queuedAt };
   }
 
   /** A job as clients see it. */

@@ -133,7 +133,12 @@ export type ExpireOutcome =
 export type TimelineReply =
   | Unconfigured
   | { readonly kind: "not_found" }
-  | { readonly kind: "timeline"; readonly events: readonly TimelineEvent[] };
+  | {
+      readonly kind: "timeline";
+      readonly events: readonly TimelineEvent[];
+      /** Of its last attempt. */
+      readonly queuedAt: number;
+    };
 
 export type CancelOutcome =
   | { readonly kind: "not_found" }

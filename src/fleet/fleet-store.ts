@@ -5,7 +5,7 @@ import type { HostPrice } from "../domain/costs/host-price.ts";
 import type { Place } from "../domain/placement/host-pool.ts";
 import type { Allocation, Size } from "../domain/placement/host-capacity.ts";
 import type { Failing, Moves } from "../domain/placement/worker-moves.ts";
-import type { WorkerStart } from "../domain/jobs/timeline.ts";
+import type { WorkerStart } from "../domain/jobs/worker-start.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
 export type HostRecord = {

@@ -15,7 +15,7 @@ import type { PlacementFailure } from "../domain/placement/host-pool.ts";
 import type { GpuStock, HostStock } from "../domain/placement/stock.ts";
 import type { StopReason } from "../domain/pods/pod-life.ts";
 import type { WorkerLimits } from "../domain/placement/host-capacity.ts";
-import type { WorkerStart } from "../domain/jobs/timeline.ts";
+import type { WorkerStart } from "../domain/jobs/worker-start.ts";
 import type { SeenTelemetry } from "./hosts/host-presence.ts";
 
 export type SyncCall = {

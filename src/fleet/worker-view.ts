@@ -22,7 +22,8 @@ export function reportedWorkers(
 ): readonly WorkerSnapshot[] {
   return store.workersOf(endpointId).map((worker) => {
     const { workerId, hostId, version, start, revivals } = worker;
-    const status = { state: stateOf(worker), detail: detailWithMoves(worker), start };
+    const placedAt = worker.revivedAt ?? worker.createdAt;
+    const status = { state: stateOf(worker), detail: detailWithMoves(worker), start, placedAt };
     const perHour = usage.priceOf(worker);
     const cost = { ...(perHour > 0 && { perHour }), ...startingTimeOf(worker) };
     return { workerId, hostId, version, ...status, ...(revivals > 0 && { revivals }), ...cost };

@@ -130,7 +130,9 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
       workerSpec(TEST_IMAGE, shell(script), { artifact, env: { PYTHONPATH: "/own" } }),
     );
     const details: string[] = [];
-    await Promise.all(specs.map((spec) => runtime.prepare(spec, ({ detail }) => details.push(detail))));
+    await Promise.all(
+      specs.map((spec) => runtime.prepare(spec, ({ detail }) => details.push(detail ?? "there"))),
+    );
     expect(edge.artifacts.asked).toEqual([""]);
     expect(details).toContainEqual(expect.stringMatching(/^downloading the app's files \d+ of \d+ bytes$/));
     for (const spec of specs) {

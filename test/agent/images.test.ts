@@ -58,7 +58,7 @@ class ImageHost {
     signal?: AbortSignal,
   ): Promise<PrepareOutcome> {
     const spec = workerSpec(imageName, "", { containerDiskInGb: 0, ...changes });
-    return this.runtime.prepare(spec, ({ detail }) => this.details.push(detail), signal);
+    return this.runtime.prepare(spec, ({ detail }) => detail !== null && this.details.push(detail), signal);
   }
 
   readonly details: string[] = [];
@@ -168,13 +168,16 @@ describe.runIf(hasDocker)("images", () => {
       const details: string[][] = [[], [], []];
       const resume = registry.stall("blobs");
       const pulls = details.map((list) =>
-        runtime.prepare(workerSpec(imageName, ""), ({ detail }) => list.push(detail)),
+        runtime.prepare(workerSpec(imageName, ""), ({ detail }) => list.push(detail ?? "here")),
       );
       await registry.blobsAsked(1);
       resume();
       expect(await Promise.all(pulls)).toEqual(details.map(() => ({ kind: "prepared" })));
       expect(registry.asked).toEqual({ manifests: 2, blobs: 3 }); // a HEAD and a GET; configuration and layers
-      for (const list of details) expect(list.at(-1)).toMatch(/: 2 of 2 layers, \d+ of \d+ bytes$/);
+      for (const list of details) {
+        expect(list.at(-2)).toMatch(/: 2 of 2 layers, \d+ of \d+ bytes$/);
+        expect(list.at(-1)).toBe("here");
+      }
     });
 
     test("a stalled pull is given up, and the next one succeeds", async ({ expect }) => {

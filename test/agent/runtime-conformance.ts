@@ -189,7 +189,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
     describe("starting", () => {
       test("an image that is there is prepared at once", async ({ expect }) => {
         const details: string[] = [];
-        const outcome = await runtime.prepare(spec(SLEEPER), ({ detail }) => details.push(detail));
+        const outcome = await runtime.prepare(spec(SLEEPER), ({ detail }) => details.push(detail ?? "there"));
         expect(outcome).toEqual({ kind: "prepared" });
         expect(details).toEqual([]);
       });

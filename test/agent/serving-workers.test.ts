@@ -25,7 +25,13 @@ describe("a worker that serves requests", () => {
     await command(placeOf(host), "/health/200");
     const { detail, ago } = await host.edge.worker("worker-1", "ready");
     expect(detail).toBeUndefined();
-    expect(Object.keys(ago ?? {})).toEqual(["containerStarted", "ready"]);
+    expect(Object.keys(ago ?? {})).toEqual([
+      "assigned",
+      "containerStarting",
+      "containerStarted",
+      "runtimeStarted",
+      "ready",
+    ]);
     expect(openWorkers(host)).toEqual(["worker-1"]);
     expect(host.admissionControl.openWorkers("endpoint-2")).toEqual([]);
     expect(host.admissionControl.admit("endpoint-2", "worker-1", () => {})).toBeNull();

@@ -44,7 +44,10 @@ test("the timeline of a cold start, then of a warm worker", async ({ expect }) =
   const cold = await timelineOf(id);
   expect(names(cold)).toEqual([
     "submitted",
+    "worker_placed",
+    "container_starting",
     "container_started",
+    "runtime_started",
     "worker_ready",
     "taken",
     "handler_started",

@@ -74,7 +74,10 @@ class NotingRuntime extends ProcessRuntime {
     signal?: AbortSignal,
   ): Promise<PrepareOutcome> {
     for (const detail of this.pullDetails) onProgress({ what: "image", detail });
-    return this.prepareOutcomes.shift() ?? (await super.prepare(spec, onProgress, signal));
+    const outcome = this.prepareOutcomes.shift() ?? (await super.prepare(spec, onProgress, signal));
+    const isPulled = this.pullDetails.length > 0 && outcome.kind === "prepared";
+    if (isPulled) onProgress({ what: "image", detail: null });
+    return outcome;
   }
 
   override async start(spec: WorkerSpec): Promise<void> {

@@ -1,4 +1,6 @@
 /** The timeline of a job: what happened, in its order, in the time of the edge. */
+import type { ColdStartView } from "../../src/contract/job.ts";
+import type { RequestMetrics } from "../../src/contract/metrics.ts";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob, WorkerReport } from "../../src/contract/agent/agent.ts";
 import type { TimelineEvent } from "../../src/contract/job.ts";
@@ -66,7 +68,7 @@ describe("a timeline", () => {
   });
 
   test("covers a job that waited for a cold start", async ({ expect }) => {
-    const { endpointId, agent, timeline } = await queuedJob();
+    const { endpointId, jobId, agent, timeline } = await queuedJob();
     const { assignments, revision } = await agent.sync();
     const { workerId = "", revision: version = 0 } = assignments[0] ?? {};
     const says = (state: WorkerReport["state"], ago: WorkerReport["ago"]) =>
@@ -79,7 +81,8 @@ describe("a timeline", () => {
     passTime(9_000);
     await says("starting", { pullStarted: 9_400, pullEnded: 500, containerStarted: 100 });
     passTime(2_000);
-    await says("ready", { pullStarted: 11_400, pullEnded: 2_500, containerStarted: 2_100, ready: 0 });
+    const began = { assigned: 11_900, pullStarted: 11_400, pullEnded: 2_500 };
+    await says("ready", { ...began, containerStarted: 2_100, runtimeStarted: 500, ready: 0 });
     await untilHeard(endpointId, "ready");
     passTime(5);
     const job = await agent.take(endpointId, workerId);
@@ -90,9 +93,11 @@ describe("a timeline", () => {
 
     const expected = [
       { event: "submitted", at: 0 },
+      { event: "worker_placed", at: 0, workerId },
       { event: "image_pull_started", at: 600, workerId },
       { event: "image_pull_ended", at: 9_500, workerId },
       { event: "container_started", at: 9_900, workerId },
+      { event: "runtime_started", at: 11_500, workerId },
       { event: "worker_ready", at: 12_000, workerId },
       {
         event: "taken",
@@ -108,6 +113,22 @@ describe("a timeline", () => {
       { event: "finished", at: 15_005, status: "COMPLETED" },
     ];
     expect(await timeline()).toEqual(expected);
+    const { body } = await call("GET", `/v2/${endpointId}/status/${jobId}?timeline=1`);
+    const { advice, ...coldStart } = body["coldStart"] as ColdStartView;
+    const parts = {
+      placement: 600,
+      image: 8_900,
+      files: 0,
+      model: 0,
+      container: 400,
+      runtime: 1_600,
+      handler: 500,
+    };
+    expect(coldStart).toEqual({ totalMs: 12_000, parts, slowest: "image" });
+    expect(advice).toContain("image");
+    const metrics = await call("GET", `/v2/${endpointId}/metrics/requests?window=1h`);
+    const { runtime, model } = (metrics.body as unknown as RequestMetrics).coldStartParts;
+    expect([runtime.mean, runtime.count, model.count]).toEqual([1_600, 1, 0]);
     await evict(endpointId);
     expect(await timeline()).toEqual(expected);
   });

@@ -317,15 +317,20 @@ export class DockerRuntime implements Runtime {
       const found = await this.#containers.find(spec.workerId);
       if (found?.State.Running) return;
       if (found) await this.#containers.removeFound(spec.workerId);
-      await this.#network.ensure();
-      if (spec.pod?.clusterAddress !== undefined) await this.#clusters.ensure();
       this.#disk.start();
-      await this.#create(spec);
+      await Promise.all([this.#network.ensure(), this.#createInNetwork(spec)]);
       await this.#containers.get(spec.workerId).start();
     } catch (error) {
       await this.#containers.removeUnlessRunning(spec.workerId);
       throw new Error(startFailure(spec.workerId, spec.imageName, error), { cause: error });
     }
+  }
+
+  /** Nothing runs in it before its network is guarded, too. */
+  async #createInNetwork(spec: WorkerSpec): Promise<void> {
+    await this.#network.gatewayAddress();
+    if (spec.pod?.clusterAddress !== undefined) await this.#clusters.ensure();
+    await this.#create(spec);
   }
 
   async #create(requested: WorkerSpec): Promise<void> {

@@ -106,7 +106,8 @@ export type WorkerExit = {
 };
 
 /** The progress of the image, the files or the models, as text. */
-export type PrepareProgress = { readonly what: "image" | "files" | "models"; readonly detail: string };
+/** `detail`: null once it is there, if it was not before. */
+export type PrepareProgress = { readonly what: "image" | "files" | "models"; readonly detail: string | null };
 
 export type PrepareOutcome =
   /** `warning`: what users should know although the start continues. */
@@ -204,7 +205,8 @@ export async function prepareAll(
       details.set(what, detail);
       onProgress({ what, detail: [...details.values()].join("; ") });
     });
-    details.delete(what);
+    const wasMissing = details.delete(what);
+    if (wasMissing && outcome.kind === "prepared") onProgress({ what, detail: null });
     return outcome;
   });
   const outcomes = await Promise.all(runs);

@@ -61,13 +61,18 @@ export class Firewall {
     members: Members | undefined,
   ): Promise<void> {
     const agents = agentsChain(this.#settings.bridge);
-    const present = await list(family, "filter");
+    const hasMembers = members !== undefined && family === "ipv4";
+    const [present, security, nat] = await Promise.all([
+      list(family, "filter"),
+      list(family, "security"),
+      hasMembers ? list(family, "nat") : [],
+    ]);
     if (family === "ipv4" && !present.includes(`-N ${agents}`)) {
       await iptables(family, "filter", ["-N", agents]).catch(ignoreFailure); // another agent may be faster; the next step detects it
     }
     await this.#repair(family, "filter", present, members);
-    await this.#repair(family, "security", await list(family, "security"), members);
-    if (members && family === "ipv4") await this.#repair(family, "nat", await list(family, "nat"), members);
+    await this.#repair(family, "security", security, members);
+    if (hasMembers) await this.#repair(family, "nat", nat, members);
     if (family === "ipv4") await this.#ensureAgentRules(gateway, listeners, present);
   }
 

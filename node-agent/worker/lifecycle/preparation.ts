@@ -2,14 +2,21 @@
  * What precedes a start of a worker: that it is known what to start, that no problem prevents it, and that
  * its image, and the files of its app, are on this host.
  */
-import type { Assignment } from "../../../src/contract/agent/agent.ts";
+import type { Assignment, StartStep } from "../../../src/contract/agent/agent.ts";
 import type { AgentLog } from "../../core/log.ts";
+import type { PrepareProgress } from "../../runtime/interface/runtime.ts";
 import type { Container } from "./container.ts";
 import { serverProblem } from "./server-settings.ts";
 import { retryDelayMs } from "../../../src/std/waiting.ts";
 import { type RestartPolicy, withRetry } from "./restart.ts";
 import type { WorkerStatus } from "./worker-status.ts";
 import type { Notifier } from "../../core/notifier.ts";
+
+const STEPS: Readonly<Record<PrepareProgress["what"], readonly [StartStep, StartStep]>> = {
+  image: ["pullStarted", "pullEnded"],
+  files: ["filesStarted", "filesEnded"],
+  models: ["modelsStarted", "modelsEnded"],
+};
 
 export type PreparationOptions = {
   readonly workerId: string;
@@ -51,22 +58,14 @@ export class Preparation {
   /** Gets image and files onto this host, however often that fails. False when the worker should not start. */
   async prepare(signal: AbortSignal): Promise<boolean> {
     const { workerId, container, status, notifier, log, policy, isDraining } = this.#options;
-    const { startTimes } = status;
     for (let failures = 1; await this.untilStartable(signal); failures += 1) {
       this.#isRenewed = false;
       const aborting = new AbortController();
-      const preparing = container.prepare(({ what, detail }) => {
-        if (what === "image") this.#recordPullStart();
-        this.#pulling(detail);
-      }, aborting.signal);
+      const preparing = container.prepare((progress) => this.#progressed(progress), aborting.signal);
       const outcome = await this.#unlessDrained(preparing, signal);
       aborting.abort();
       if (outcome === "aborted") return false;
       if (outcome.kind === "prepared") {
-        if (startTimes.has("pullStarted")) {
-          startTimes.record("pullEnded");
-          this.#logPull("image_pull_ended");
-        }
         this.#warning = outcome.warning;
         if (outcome.warning !== undefined) this.#reportWarning(outcome.warning);
         return !isDraining();
@@ -117,10 +116,14 @@ export class Preparation {
     status.setState("unhealthy", problem);
   }
 
-  #recordPullStart(): void {
+  #progressed({ what, detail }: PrepareProgress): void {
     const { startTimes } = this.#options.status;
-    if (!startTimes.has("pullStarted")) this.#logPull("image_pull_started");
-    startTimes.record("pullStarted");
+    const [started, ended] = STEPS[what];
+    const isFirst = !startTimes.has(started);
+    startTimes.record(detail === null ? ended : started);
+    if (what === "image" && detail === null) this.#logPull("image_pull_ended");
+    else if (what === "image" && isFirst) this.#logPull("image_pull_started");
+    if (detail !== null) this.#pulling(detail);
   }
 
   #logPull(event: "image_pull_started" | "image_pull_ended"): void {

@@ -1,4 +1,9 @@
-import type { AssignmentOutline, WorkerReport, WorkerState } from "../../../src/contract/agent/agent.ts";
+import type {
+  AssignmentOutline,
+  StartStep,
+  WorkerReport,
+  WorkerState,
+} from "../../../src/contract/agent/agent.ts";
 import { ageMs } from "../../core/timing.ts";
 
 const DETAIL_MAX_LENGTH = 2_000;
@@ -77,37 +82,49 @@ export class WorkerStatus {
   }
 }
 
-type Step = keyof NonNullable<WorkerReport["ago"]>;
-
 /** Steps that may be repeated, or noticed twice: the first time counts. */
-const BEGINNINGS: ReadonlySet<Step> = new Set<Step>(["pullStarted", "containerStarted"]);
+const BEGINNINGS: ReadonlySet<StartStep> = new Set<StartStep>([
+  "pullStarted",
+  "filesStarted",
+  "modelsStarted",
+  "containerStarted",
+  "runtimeStarted",
+]);
+
+const OF_CONTAINER = ["containerStarting", "containerStarted", "runtimeStarted", "ready"] as const;
 
 export class StartTimes {
-  readonly #at = new Map<Step, number>();
+  readonly #at = new Map<StartStep, number>();
   #isBeginning = false;
 
   /** Notes that a step happens now. */
-  record(step: Step): void {
-    // A worker may be ready before the runtime reports that it has started it.
-    if (step === "ready" && this.#isBeginning) this.record("containerStarted");
+  record(step: StartStep): void {
+    if (step === "ready") this.record("runtimeStarted");
+    if (step === "runtimeStarted") {
+      // A worker may call before the runtime reports that it has started it.
+      if (this.#isBeginning) this.record("containerStarted");
+      if (!this.#at.has("containerStarted")) return; // an earlier agent has started it
+    }
     if (step === "containerStarted") this.#isBeginning = false;
     if (BEGINNINGS.has(step) && this.#at.has(step)) return;
     this.#at.set(step, performance.now());
   }
 
-  /** Another container begins; what was pulled stays. */
-  restart(): void {
-    this.#at.delete("containerStarted");
-    this.#at.delete("ready");
+  /** A container begins; what was fetched stays. */
+  begin(): void {
+    if (this.#at.has("containerStarted")) this.#at.delete("assigned"); // the start that was assigned is over
+    for (const step of OF_CONTAINER) this.#at.delete(step);
+    this.#at.set("containerStarting", performance.now());
     this.#isBeginning = true;
   }
 
-  /** What went before belongs to another start. */
-  forget(): void {
+  /** A container that was there before is resumed; what went before belongs to another start. */
+  resume(): void {
     this.#at.clear();
+    for (const step of ["assigned", "containerStarting", "containerStarted"] as const) this.record(step);
   }
 
-  has(step: Step): boolean {
+  has(step: StartStep): boolean {
     return this.#at.has(step);
   }
 

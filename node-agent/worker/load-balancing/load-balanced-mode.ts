@@ -226,6 +226,7 @@ export class LoadBalancedMode {
   #isNotHealthy(sockets: readonly ListeningSocket[] | null): void {
     const { outline, container, isDraining, onChange } = this.#worker;
     const { answer } = this.#health;
+    if (answer?.kind === "status") this.#worker.status.startTimes.record("runtimeStarted");
     if (answer === null || container.server === null) return;
     const isApart = this.#options.runtime.kind === "docker";
     this.#issue = describeAnswer(answer, { settings: container.server, sockets, isIsolated: isApart });

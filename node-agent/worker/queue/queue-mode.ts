@@ -102,6 +102,7 @@ export class QueueMode implements WorkerCalls {
   }
 
   ping(jobIds: ReadonlySet<string>, unhealthyReason: string | null): void {
+    this.#worker.status.startTimes.record("runtimeStarted");
     if (unhealthyReason === null) return this.jobs.ping(jobIds);
     const { container, status, isDraining, onChange } = this.#worker;
     this.#unhealthyReason = `reported itself unhealthy: ${unhealthyReason}`;

@@ -191,7 +191,21 @@ export const workerReportSchema = z.object({
   failing: z.object({ times: count, ago: agoMs }).optional().catch(undefined),
   /** How the worker came up, as far as the agent saw it. Absent from older agents. */
   ago: z
-    .object({ pullStarted: agoMs, pullEnded: agoMs, containerStarted: agoMs, ready: agoMs })
+    .object({
+      /** Its agent heard that it should start it, or resume it; absent where a container of its was there before. */
+      assigned: agoMs,
+      pullStarted: agoMs,
+      pullEnded: agoMs,
+      filesStarted: agoMs,
+      filesEnded: agoMs,
+      modelsStarted: agoMs,
+      modelsEnded: agoMs,
+      containerStarting: agoMs,
+      containerStarted: agoMs,
+      /** Its program has made its first call, or its server has answered. */
+      runtimeStarted: agoMs,
+      ready: agoMs,
+    })
     .partial()
     .optional()
     .catch(undefined),
@@ -199,6 +213,8 @@ export const workerReportSchema = z.object({
   container: podReportSchema.optional().catch(undefined),
 });
 export type WorkerReport = z.infer<typeof workerReportSchema>;
+/** A step of the start of a worker. */
+export type StartStep = keyof NonNullable<WorkerReport["ago"]>;
 
 const workerRef = z.object({ workerId: id, endpointId: id, revision: count.catch(0) });
 

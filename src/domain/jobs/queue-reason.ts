@@ -2,7 +2,7 @@
 import type { WorkerState } from "../../contract/agent/agent.ts";
 import type { QueueReason } from "../../contract/job.ts";
 import type { PlacementFailure } from "../placement/host-pool.ts";
-import type { WorkerStart } from "./timeline.ts";
+import type { WorkerStart } from "./worker-start.ts";
 import type { BudgetPeriod } from "../costs/budget.ts";
 import { LOW_PRIORITY_EVERY } from "./priorities.ts";
 
@@ -17,6 +17,8 @@ export type WorkerSnapshot = {
   readonly revivals?: number;
   /** Absent in older reports. */
   readonly start?: WorkerStart | null;
+  /** When its host was chosen, or it was revived there, epoch ms. Absent in older reports. */
+  readonly placedAt?: number;
   /** Dollars per hour; absent for one that costs nothing, and in older reports. */
   readonly perHour?: number;
   /** From its placement or revival until it was first ready; absent until then. */

@@ -1,20 +1,7 @@
 import { describe, test } from "vitest";
 import { queuedJob, type StoredJob } from "./job-machine.ts";
-import {
-  coldStartBy,
-  extendTrace,
-  mergeStart,
-  timelineOf,
-  UNKNOWN_TIMES,
-  type WorkerStart,
-} from "./timeline.ts";
-
-const NO_START: WorkerStart = {
-  pullStartedAt: null,
-  pullEndedAt: null,
-  containerStartedAt: null,
-  readyAt: null,
-};
+import { coldStartBy, extendTrace, timelineOf, UNKNOWN_TIMES } from "./timeline.ts";
+import { mergeStart, type WorkerStart } from "./worker-start.ts";
 
 function jobWith(values: Partial<StoredJob>): StoredJob {
   const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000, retentionMs: 1 };
@@ -47,7 +34,7 @@ describe("the start of a worker", () => {
   });
 
   test("is shown once, with the attempt that waited for it", ({ expect }) => {
-    const times = { ...UNKNOWN_TIMES, workerStart: { ...NO_START, readyAt: 190 } };
+    const times = { ...UNKNOWN_TIMES, workerStart: { readyAt: 190 } };
     const lost = { kind: "rescue", attempt: 1, reason: "gone." } as const;
     const trace = extendTrace(running, lost, times, 300);
     const again = jobWith({ ...running, attempt: 2, startedAt: 400, trace });
@@ -61,22 +48,22 @@ describe("the start of a worker", () => {
   });
 
   test("is not shown after the claim, but a much later one is another start", ({ expect }) => {
-    expect(namesOf(running, { ...NO_START, containerStartedAt: 150, readyAt: 230 })).toEqual([
+    expect(namesOf(running, { containerStartedAt: 150, readyAt: 230 })).toEqual([
       ["submitted", 100],
       ["container_started", 150],
       ["worker_ready", 200],
       ["taken", 200],
     ]);
-    expect(namesOf(running, { ...NO_START, containerStartedAt: 9_000, readyAt: 9_500 })).toEqual([
+    expect(namesOf(running, { containerStartedAt: 9_000, readyAt: 9_500 })).toEqual([
       ["submitted", 100],
       ["taken", 200],
     ]);
   });
 
   test("changes its time only when it happened again", ({ expect }) => {
-    const known = { ...NO_START, containerStartedAt: 1_000, readyAt: 5_000 };
+    const known = { containerStartedAt: 1_000, readyAt: 5_000 };
     expect(mergeStart(known, { ...known, readyAt: 6_900 })).toBe(known);
-    expect(mergeStart(known, NO_START)).toBe(known);
+    expect(mergeStart(known, { pullEndedAt: null })).toBe(known);
     expect(mergeStart(known, null)).toBe(known);
     expect(mergeStart(known, { ...known, containerStartedAt: 9_000 })).toEqual({
       ...known,
@@ -86,9 +73,7 @@ describe("the start of a worker", () => {
 });
 
 describe("the cold start of a request that came at 100", () => {
-  const start = (values: Partial<WorkerStart>) => ({ ...NO_START, ...values });
-
-  test.for<[string, Partial<WorkerStart>, number | null]>([
+  test.for<[string, WorkerStart, number | null]>([
     ["counts from when the start of the worker began", { containerStartedAt: 150, readyAt: 900 }, 750],
     ["counts the pull of the image", { pullStartedAt: 120, pullEndedAt: 300, readyAt: 900 }, 780],
     [
@@ -97,11 +82,16 @@ describe("the cold start of a request that came at 100", () => {
       800,
     ],
     ["ends when the worker got it, should the report say a moment later", { readyAt: 1_500 }, 900],
+    [
+      "counts from the choice of the host, if that was for this start",
+      { assignedAt: 70, containerStartedAt: 150, readyAt: 900 },
+      800,
+    ],
     ["is none when the worker was up", { containerStartedAt: 50, readyAt: 90 }, null],
     ["is none when the worker was ready far later: that was another start", { readyAt: 9_000 }, null],
     ["is none when nobody knows of the start", {}, null],
   ])("%s", ([, values, coldStart], { expect }) => {
-    expect(coldStartBy(start(values), 100, 1_000)).toBe(coldStart);
+    expect(coldStartBy({ workerStart: values, placedAt: 60 }, 100, 1_000)?.totalMs ?? null).toBe(coldStart);
   });
 });
 

@@ -7,20 +7,16 @@
 import type { TimelineEvent } from "../../contract/job.ts";
 import { isFinal, type StoredJob, type JobEvent } from "./job-machine.ts";
 import { wireStatusOf } from "./job-view.ts";
-
-/** When a worker came up; null for what did not happen or is not known. */
-export type WorkerStart = {
-  readonly pullStartedAt: number | null;
-  readonly pullEndedAt: number | null;
-  readonly containerStartedAt: number | null;
-  readonly readyAt: number | null;
-};
+import { type ColdStart, coldStartOf } from "./cold-start.ts";
+import { JITTER_MS, type WorkerStart } from "./worker-start.ts";
 
 /** What agents report of an attempt; null for unknown times. */
 export type AttemptTimes = {
   readonly handlerStartedAt: number | null;
   readonly handlerFinishedAt: number | null;
   readonly workerStart: WorkerStart | null;
+  /** When the host of the worker was chosen. */
+  readonly placedAt?: number | undefined;
   /** Dollars per hour of the worker. */
   readonly perHour?: number | undefined;
   /** How long the worker started; absent when another job has caused that. */
@@ -35,25 +31,6 @@ export const UNKNOWN_TIMES: AttemptTimes = {
 
 /** A job that is retried for ever keeps its newest events. */
 const TRACE_MAX_EVENTS = 200;
-
-/** Two reports of one moment differ by what their ways took, and a report may come later than what follows it. */
-const JITTER_MS = 2_000;
-
-/** The start of a worker after a report of it: a time changes only when its event happened again. */
-export function mergeStart(stored: WorkerStart | null, reported: WorkerStart | null): WorkerStart | null {
-  if (!stored || !reported) return stored ?? reported;
-  const latest = (key: keyof WorkerStart) => {
-    const [before, now] = [stored[key], reported[key]];
-    return now !== null && (before === null || now > before + JITTER_MS) ? now : before;
-  };
-  const merged: WorkerStart = {
-    pullStartedAt: latest("pullStartedAt"),
-    pullEndedAt: latest("pullEndedAt"),
-    containerStartedAt: latest("containerStartedAt"),
-    readyAt: latest("readyAt"),
-  };
-  return JSON.stringify(merged) === JSON.stringify(stored) ? stored : merged;
-}
 
 /** The trace of a job after a transition of it. */
 export function extendTrace(
@@ -79,34 +56,30 @@ export function timelineOf(
   return [...events, ...beside].toSorted((a, b) => a.at - b.at);
 }
 
-/**
- * How long the last attempt of a job waited for a worker that came up for it, in ms: from the begin of its start,
- * or from when the job was queued if that was later, until it was ready. Null for a worker that was up already.
- */
-export function coldStartOf(job: StoredJob): number | null {
+/** The start of a worker that the last attempt of a job waited for; null where there was none. */
+export function coldStartOfJob(job: StoredJob): ColdStart | null {
   if (job.trace?.includes(WORKER_READY) !== true) return null; // a look at the text is cheaper than to parse it
-  const events = readTrace(job);
-  const attempt = events.slice(
-    events.findLastIndex(({ event }) => event === "requeued" || event === "retried") + 1,
-  );
-  const readyAt = attempt.find(({ event }) => event === "worker_ready")?.at;
-  if (readyAt === undefined || readyAt <= job.queuedAt) return null;
-  const startedAt = attempt.find(({ event }) => STARTING.has(event))?.at ?? job.queuedAt;
-  return readyAt - Math.max(job.queuedAt, Math.min(startedAt, readyAt));
+  return coldStartIn(readTrace(job), job.queuedAt);
+}
+
+/** The same from the timeline of a job that was queued last at `queuedAt`. */
+export function coldStartIn(events: readonly TimelineEvent[], queuedAt: number): ColdStart | null {
+  const last = events.findLastIndex(({ event }) => event === "requeued" || event === "retried");
+  return coldStartOf(Object.fromEntries(stepsIn(events.slice(last + 1))), queuedAt);
 }
 
 /** The same of a request that waited since `since` and that the worker got at `takenAt`. */
-export function coldStartBy(start: WorkerStart | null, since: number, takenAt: number): number | null {
-  const readyAt = start?.readyAt ?? null;
-  if (readyAt === null || readyAt <= since || readyAt > takenAt + JITTER_MS) return null;
-  const events = startEvents(start, since);
-  const startedAt = events.find(({ event }) => STARTING.has(event))?.at ?? since;
-  const endedAt = Math.min(readyAt, takenAt);
-  return Math.max(0, endedAt - Math.max(since, startedAt));
+export function coldStartBy(
+  worker: Pick<AttemptTimes, "workerStart" | "placedAt">,
+  since: number,
+  takenAt: number,
+): ColdStart | null {
+  return coldStartOf(Object.fromEntries(stepsIn(startEvents(worker, since))), since, takenAt);
 }
 
-const WORKER_READY: TimelineEvent["event"] = "worker_ready";
-const STARTING: ReadonlySet<TimelineEvent["event"]> = new Set(["image_pull_started", "container_started"]);
+function stepsIn(events: readonly TimelineEvent[]): readonly (readonly [string, number])[] {
+  return events.flatMap(({ event, at }) => (STEP_OF.has(event) ? [[`${STEP_OF.get(event)}At`, at]] : []));
+}
 
 function attemptEndEvents(
   before: StoredJob,
@@ -139,7 +112,7 @@ function attemptEvents(job: StoredJob, times: AttemptTimes): TimelineEvent[] {
     ...eventAt("handler_started", times.handlerStartedAt),
     ...eventAt("handler_finished", times.handlerFinishedAt),
   ].map((event) => ({ ...event, attempt }));
-  const start = startEvents(times.workerStart, readTrace(job).at(-1)?.at ?? job.createdAt)
+  const start = startEvents(times, readTrace(job).at(-1)?.at ?? job.createdAt)
     .filter(({ at }) => at <= taken.at + JITTER_MS) // what is later was another start of the worker
     .map((event) => ({ ...event, at: Math.min(event.at, taken.at), workerId }));
   return [...start, taken, ...handler];
@@ -158,25 +131,48 @@ export function hasWaitedFor({ queuedAt }: Pick<StoredJob, "queuedAt">, start: W
   return (start?.readyAt ?? 0) > queuedAt;
 }
 
+const WORKER_READY: TimelineEvent["event"] = "worker_ready";
+
+/** What is fetched before a container starts. */
+const FETCHED = [
+  ["pullStarted", "image_pull_started", "pullEnded", "image_pull_ended"],
+  ["filesStarted", "files_download_started", "filesEnded", "files_download_ended"],
+  ["modelsStarted", "model_download_started", "modelsEnded", "model_download_ended"],
+] as const;
+const STEPS = [
+  ["containerStarting", "container_starting"],
+  ["containerStarted", "container_started"],
+  ["runtimeStarted", "runtime_started"],
+  ["ready", WORKER_READY],
+] as const;
+const STEP_OF: ReadonlyMap<TimelineEvent["event"], string> = new Map<TimelineEvent["event"], string>([
+  ["worker_placed", "placed"],
+  ...FETCHED.flatMap(([started, startEvent, ended, endEvent]) => {
+    return [[startEvent, started] as const, [endEvent, ended] as const];
+  }),
+  ...STEPS.map(([step, event]) => [event, step] as const),
+]);
+
 /** The start of a worker, as far as the job may have waited for it: what ended before `since` is left out. */
-function startEvents(start: WorkerStart | null, since: number): TimelineEvent[] {
+function startEvents(
+  { workerStart: start, placedAt }: Pick<AttemptTimes, "workerStart" | "placedAt">,
+  since: number,
+): TimelineEvent[] {
   if (!start) return [];
-  const pull =
-    (start.pullEndedAt ?? 0) > since
-      ? [
-          ...eventAt("image_pull_started", start.pullStartedAt),
-          ...eventAt("image_pull_ended", start.pullEndedAt),
-        ]
-      : [];
-  const rest = [
-    ...eventAt("container_started", start.containerStartedAt),
-    ...eventAt("worker_ready", start.readyAt),
-  ];
-  return [...pull, ...rest.filter(({ at }) => at > since)];
+  const fetched = FETCHED.filter(([, , ended]) => (start[`${ended}At`] ?? 0) > since).flatMap(
+    ([started, startEvent, ended, endEvent]) => [
+      ...eventAt(startEvent, start[`${started}At`]),
+      ...eventAt(endEvent, start[`${ended}At`]),
+    ],
+  );
+  const steps = STEPS.flatMap(([step, event]) => eventAt(event, start[`${step}At`]));
+  const events = [...fetched, ...steps.filter(({ at }) => at > since)];
+  const placed = start.assignedAt == null || events.length === 0 ? [] : eventAt("worker_placed", placedAt);
+  return [...placed, ...events];
 }
 
-function eventAt(event: TimelineEvent["event"], at: number | null): TimelineEvent[] {
-  return at === null ? [] : [{ event, at }];
+function eventAt(event: TimelineEvent["event"], at: number | null | undefined): TimelineEvent[] {
+  return at == null ? [] : [{ event, at }];
 }
 
 function endOf(job: StoredJob): TimelineEvent {

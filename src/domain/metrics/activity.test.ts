@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
+import type { ColdStart } from "../jobs/cold-start.ts";
 import { Activity, spansOf, sumOf, type ActivitySegment } from "./activity.ts";
 import { isSameGauges, gaugesBy, ZERO_GAUGES } from "./gauges.ts";
 
@@ -13,6 +14,13 @@ const ends = fc.array(fc.record({ at: moment, delay: fc.nat(10_000) }), { maxLen
 const changes = fc
   .array(fc.record({ at: moment, count: fc.nat(5) }), { maxLength: 20 })
   .map((list) => list.toSorted((a, b) => a.at - b.at));
+
+/** A cold start of which Docker took half; none for those that hardly waited. */
+function startOf(totalMs: number): ColdStart | null {
+  const container = Math.floor(totalMs / 2);
+  const none = { placement: 0, image: 0, files: 0, model: 0, handler: 0 };
+  return totalMs < 1_000 ? null : { totalMs, parts: { ...none, container, runtime: totalMs - container } };
+}
 
 /** Minutes as the endpoint's object keeps them: only those in which something happened. */
 function minutesOf(
@@ -32,7 +40,7 @@ function minutesOf(
     ...levels.map((change) => ({ ...change, delay: 0 })),
   ];
   for (const { at, delay, count } of events.toSorted((a, b) => a.at - b.at)) {
-    if (count === null) minuteOf(at).recordEnd("completed", { delay, execution: null, coldStart: null });
+    if (count === null) minuteOf(at).recordEnd("completed", { delay, execution: null }, startOf(delay));
     else if (!isSameGauges(present, idle(count))) {
       minuteOf(at).gauges.set(idle(count), at);
       present = idle(count);
@@ -60,6 +68,12 @@ describe("activity", () => {
         const sum = sumOf(spansOf(parts, grid, present, now), MINUTE, now);
         expect(sum.counts.completed).toBe(list.length);
         expect(sum.times.delay.sum).toBe(list.reduce((total, { delay }) => total + delay, 0));
+        const starts = list.flatMap(({ delay }) => startOf(delay) ?? []);
+        expect(sum.times.coldStart.count).toBe(starts.length);
+        for (const part of ["container", "runtime", "image"] as const) {
+          const partMs = starts.reduce((total, { parts: { [part]: ms } }) => total + ms, 0);
+          expect(sum.coldStartParts.get(part)?.sum ?? 0).toBe(partMs);
+        }
         expect(sum.gauges.areasUntil(now).idle).toBe(exactArea(levels, now));
       }),
     );
@@ -81,6 +95,7 @@ describe("activity", () => {
         const [ofMinutes] = spansOf(parts, all, present, now);
         expect(ofHours?.counts).toEqual(ofMinutes?.counts);
         expect(ofHours?.times.delay.toRecord()).toEqual(ofMinutes?.times.delay.toRecord());
+        expect(ofHours?.toRecord().coldStartParts).toEqual(ofMinutes?.toRecord().coldStartParts);
         expect(ofHours?.gauges.areasUntil(end)).toEqual(ofMinutes?.gauges.areasUntil(end));
         expect(ofHours?.gauges.max).toEqual(ofMinutes?.gauges.max);
       }),

@@ -1,5 +1,7 @@
 /** What an endpoint did in a span of time: requests, ends of jobs, how long these took, and its levels. */
 import { Histogram, type HistogramRecord } from "./histogram.ts";
+import { COLD_START_PARTS, type ColdStartPart } from "../../contract/job.ts";
+import type { ColdStart } from "../jobs/cold-start.ts";
 import type { FinalState } from "../jobs/job-machine.ts";
 import { GaugeTracker, ZERO_GAUGES, type GaugeRecord, type Gauges } from "./gauges.ts";
 
@@ -14,12 +16,18 @@ export type JobCounts = {
 
 const TIMES = ["delay", "execution", "coldStart"] as const;
 /** In ms. A value belongs to the span in which its job ended. */
-export type Times<Of = Histogram> = Readonly<Record<(typeof TIMES)[number], Of>>;
+type Times<Of = Histogram> = Readonly<Record<(typeof TIMES)[number], Of>>;
+
+/** How long an ended job or request waited and ran; null for what did not happen. */
+export type EndTimes = { readonly delay: number | null; readonly execution: number | null };
+type ColdStartParts<Of> = Readonly<Partial<Record<ColdStartPart, Of>>>;
 
 export type ActivityRecord = {
   readonly from: number;
   readonly counts: JobCounts;
   readonly times: Times<HistogramRecord>;
+  /** Parts of cold starts; those that took no time are left out. Absent in older records. */
+  readonly coldStartParts?: ColdStartParts<HistogramRecord>;
   readonly levels: GaugeRecord;
 };
 
@@ -27,12 +35,19 @@ export class Activity {
   readonly from: number;
   readonly counts: JobCounts;
   readonly times: Times;
+  readonly coldStartParts: Map<ColdStartPart, Histogram>;
   readonly gauges: GaugeTracker;
 
-  private constructor(from: number, counts: JobCounts, times: Times, gauges: GaugeTracker) {
+  private constructor(
+    from: number,
+    counts: JobCounts,
+    { times, parts }: { readonly times: Times; readonly parts: Map<ColdStartPart, Histogram> },
+    gauges: GaugeTracker,
+  ) {
     this.from = from;
     this.counts = counts;
     this.times = times;
+    this.coldStartParts = parts;
     this.gauges = gauges;
   }
 
@@ -41,34 +56,58 @@ export class Activity {
     return new Activity(
       from,
       { ...NO_JOBS },
-      timesBy(() => new Histogram()),
+      { times: timesBy(() => new Histogram()), parts: new Map() },
       new GaugeTracker(from, gauges),
     );
   }
 
-  static from({ from, counts, times, levels }: ActivityRecord): Activity {
+  static from({ from, counts, times, coldStartParts = {}, levels }: ActivityRecord): Activity {
     const histograms = timesBy((name) => Histogram.from(times[name]));
-    return new Activity(from, { ...counts }, histograms, GaugeTracker.from(levels));
+    const parts = new Map(
+      COLD_START_PARTS.flatMap((part) => {
+        const record = coldStartParts[part];
+        return record ? [[part, Histogram.from(record)] as const] : [];
+      }),
+    );
+    return new Activity(from, { ...counts }, { times: histograms, parts }, GaugeTracker.from(levels));
   }
 
   /** A job has ended. */
-  recordEnd(state: FinalState, { delay, execution, coldStart }: Times<number | null>): void {
+  recordEnd(state: FinalState, { delay, execution }: EndTimes, coldStart: ColdStart | null): void {
     this.counts[state] += 1;
     if (delay !== null) this.times.delay.add(delay);
     if (execution !== null) this.times.execution.add(execution);
-    if (coldStart !== null) this.times.coldStart.add(coldStart);
+    if (coldStart === null) return;
+    this.times.coldStart.add(coldStart.totalMs);
+    for (const part of COLD_START_PARTS)
+      if (coldStart.parts[part] > 0) this.#partOf(part).add(coldStart.parts[part]);
+  }
+
+  #partOf(part: ColdStartPart): Histogram {
+    const known = this.coldStartParts.get(part) ?? new Histogram();
+    this.coldStartParts.set(part, known);
+    return known;
   }
 
   /** Adds a later span that ends at `end`. */
   append(later: Activity, end: number): void {
     for (const name of Object.keys(NO_JOBS) as (keyof JobCounts)[]) this.counts[name] += later.counts[name];
     for (const name of TIMES) this.times[name].merge(later.times[name]);
+    for (const [part, histogram] of later.coldStartParts) this.#partOf(part).merge(histogram);
     this.gauges.append(later.from, later.gauges, end);
   }
 
   toRecord(): ActivityRecord {
     const { from, counts, times, gauges } = this;
-    return { from, counts, times: timesBy((name) => times[name].toRecord()), levels: gauges.toRecord() };
+    const record = {
+      from,
+      counts,
+      times: timesBy((name) => times[name].toRecord()),
+      levels: gauges.toRecord(),
+    };
+    if (this.coldStartParts.size === 0) return record;
+    const parts = [...this.coldStartParts].map(([part, histogram]) => [part, histogram.toRecord()] as const);
+    return { ...record, coldStartParts: Object.fromEntries(parts) };
   }
 }
 

@@ -5,6 +5,7 @@
 import { IDLE_STORE_AFTER_MS } from "../scaling/idle-tracker.ts";
 import type { RequestLoad } from "../scaling/workload.ts";
 import { BusyWorkers } from "../../domain/scaling/busy-workers.ts";
+import type { ColdStart } from "../../domain/jobs/cold-start.ts";
 import { coldStartBy } from "../../domain/jobs/timeline.ts";
 import type { ActivityCounters, RequestEnd } from "../metrics/activity-counters.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
@@ -96,9 +97,10 @@ export class RequestTracker implements RequestLoad {
     this.#parts.activity.answered(end, this.#coldStartOf(workerId, end));
   }
 
-  #coldStartOf(workerId: string | null, { receivedAt, startedAt }: RequestEnd): number | null {
+  #coldStartOf(workerId: string | null, { receivedAt, startedAt }: RequestEnd): ColdStart | null {
     if (workerId === null || startedAt === null) return null;
     const worker = this.#parts.facts.report.workers.find((one) => one.workerId === workerId);
-    return coldStartBy(worker?.start ?? null, receivedAt, startedAt);
+    const { start: workerStart = null, placedAt } = worker ?? {};
+    return coldStartBy({ workerStart, placedAt }, receivedAt, startedAt);
   }
 }

@@ -17,7 +17,9 @@ import type { ActivityCheckpoint } from "../queue/queue-ledger.ts";
 import { Activity, spansOf, type ActivitySegment } from "../../domain/metrics/activity.ts";
 import { gaugesOfJobs, type JobSpan } from "../../domain/metrics/job-gauges.ts";
 import { isSameGauges, isSameWorkers, ZERO_GAUGES, type Gauges } from "../../domain/metrics/gauges.ts";
-import { coldStartOf } from "../../domain/jobs/timeline.ts";
+import type { EndTimes } from "../../domain/metrics/activity.ts";
+import type { ColdStart } from "../../domain/jobs/cold-start.ts";
+import { coldStartOfJob } from "../../domain/jobs/timeline.ts";
 
 /** Changes of workers are written at most this often, unless a checkpoint is written anyway. */
 export const ACTIVITY_CHECKPOINT_MS = 60_000;
@@ -116,10 +118,8 @@ export class ActivityCounters {
     const times = {
       delay: startedAt === null ? null : startedAt - queuedAt,
       execution: startedAt === null ? null : finishedAt - startedAt,
-      coldStart: startedAt === null ? null : coldStartOf(job),
     };
-    this.#minuteOf(finishedAt).recordEnd(state, times);
-    this.#total.recordEnd(state, times);
+    this.#record(state, times, startedAt === null ? null : coldStartOfJob(job), finishedAt);
   }
 
   /** A load-balanced request goes to a worker, or has ended without one. */
@@ -129,15 +129,17 @@ export class ActivityCounters {
   }
 
   /** Such a request has ended. */
-  answered({ outcome, receivedAt, startedAt, endedAt }: RequestEnd, coldStart: number | null): void {
+  answered({ outcome, receivedAt, startedAt, endedAt }: RequestEnd, coldStart: ColdStart | null): void {
     const times = {
       delay: startedAt === null ? null : startedAt - receivedAt,
       execution: startedAt === null ? null : endedAt - startedAt,
-      coldStart,
     };
-    this.#minuteOf(endedAt).recordEnd(outcome, times);
-    this.#total.recordEnd(outcome, times);
+    this.#record(outcome, times, coldStart, endedAt);
     this.#requests += 1;
+  }
+
+  #record(state: FinalState, times: EndTimes, coldStart: ColdStart | null, at: number): void {
+    for (const activity of [this.#minuteOf(at), this.#total]) activity.recordEnd(state, times, coldStart);
   }
 
   /**

@@ -1,7 +1,8 @@
 /** What the endpoint did within a window, as the metrics API shows it. */
-import type { Durations, MetricsWindow, WorkerMetrics } from "../../contract/metrics.ts";
+import { COLD_START_PARTS } from "../../contract/job.ts";
+import type { Durations, MetricsWindow, RequestMetrics, WorkerMetrics } from "../../contract/metrics.ts";
 import { spansOf, sumOf, type Activity, type Grid } from "../../domain/metrics/activity.ts";
-import type { Histogram } from "../../domain/metrics/histogram.ts";
+import { Histogram } from "../../domain/metrics/histogram.ts";
 import { gaugesBy } from "../../domain/metrics/gauges.ts";
 import { HOUR_MS, MINUTE_MS, type ActivityCounters } from "./activity-counters.ts";
 import type { ActivityReport, JobHour } from "../messages.ts";
@@ -29,6 +30,7 @@ export function reportActivity(
     requests: {
       ...about,
       ...describeJobs(sum),
+      coldStartParts: describeParts(sum),
       requestsPerMinute: sum.counts.requests / ((now - from) / MINUTE_MS || 1),
       points: spans.map((span) => ({ at: span.from, ...describeJobs(span) })),
     },
@@ -63,6 +65,13 @@ function describeJobs({ counts, times }: Activity) {
     executionTime: describe(times.execution),
     coldStartTime: describe(times.coldStart),
   };
+}
+
+function describeParts({ coldStartParts }: Activity): RequestMetrics["coldStartParts"] {
+  const described = COLD_START_PARTS.map((part) => {
+    return [part, describe(coldStartParts.get(part) ?? new Histogram())] as const;
+  });
+  return Object.fromEntries(described) as RequestMetrics["coldStartParts"];
 }
 
 function describe(histogram: Histogram): Durations {

@@ -3,12 +3,8 @@
  * attempt, the next exchange and the report of Fleet bring again.
  */
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
-import {
-  hasWaitedFor,
-  UNKNOWN_TIMES,
-  type AttemptTimes,
-  type WorkerStart,
-} from "../../domain/jobs/timeline.ts";
+import { hasWaitedFor, UNKNOWN_TIMES, type AttemptTimes } from "../../domain/jobs/timeline.ts";
+import type { WorkerStart } from "../../domain/jobs/worker-start.ts";
 import type { StoredJob } from "../../domain/jobs/job-machine.ts";
 import type { RunningAttempt } from "../messages.ts";
 import type { Lease } from "./claims.ts";
@@ -17,6 +13,7 @@ type Handler = Pick<AttemptTimes, "handlerStartedAt" | "handlerFinishedAt"> & { 
 
 type KnownWorker = {
   readonly start: WorkerStart | null;
+  readonly placedAt: number | undefined;
   readonly perHour: number | undefined;
   readonly startingMs: number | undefined;
 };
@@ -35,8 +32,10 @@ export class RunningTimes {
       const known = this.#workers.get(workerId);
       if (known) workers.set(workerId, known);
     }
-    for (const { workerId, start = null, perHour, startingMs } of report.workers)
-      workers.set(workerId, { start: start ?? workers.get(workerId)?.start ?? null, perHour, startingMs });
+    for (const { workerId, start: reported = null, placedAt, perHour, startingMs } of report.workers) {
+      const start = reported ?? workers.get(workerId)?.start ?? null;
+      workers.set(workerId, { start, placedAt, perHour, startingMs });
+    }
     this.#workers = workers;
     for (const workerId of this.#caused.keys()) if (!workers.has(workerId)) this.#caused.delete(workerId);
   }
@@ -45,7 +44,8 @@ export class RunningTimes {
   ended(job: StoredJob): void {
     const { workerId } = job;
     const start = (workerId !== null && this.#workers.get(workerId)?.start) || null;
-    if (workerId !== null && start && hasWaitedFor(job, start)) this.#caused.set(workerId, start.readyAt);
+    if (workerId !== null && start && hasWaitedFor(job, start))
+      this.#caused.set(workerId, start.readyAt ?? null);
   }
 
   /** An agent reports when the handler of an attempt began and ended, which cannot be before the claim. */
@@ -65,9 +65,10 @@ export class RunningTimes {
     const handler = this.#handlers.get(seq);
     const worker = this.#workers.get(workerId ?? "");
     const workerStart = worker?.start ?? null;
-    const isFree = workerStart !== null && this.#caused.get(workerId ?? "") !== workerStart.readyAt;
+    const isFree = workerStart !== null && this.#caused.get(workerId ?? "") !== (workerStart.readyAt ?? null);
     const known = {
       workerStart,
+      placedAt: worker?.placedAt,
       perHour: worker?.perHour,
       startingMs: isFree ? worker?.startingMs : undefined,
     };

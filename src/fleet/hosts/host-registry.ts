@@ -2,7 +2,7 @@
 import type { Inventory, WorkerReport, WorkerState } from "../../contract/agent/agent.ts";
 import type { Failing } from "../../domain/placement/worker-moves.ts";
 import { stockOfHost, type HostStock } from "../../domain/placement/stock.ts";
-import { mergeStart } from "../../domain/jobs/timeline.ts";
+import { mergeStart } from "../../domain/jobs/worker-start.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetParts } from "../composition.ts";
 import type { HostRecord, WorkerRecord } from "../fleet-store.ts";

@@ -1,7 +1,7 @@
 import { syncRequestSchema, type SyncReply, type WorkerReport } from "../../contract/agent/agent.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { noticeFor } from "../../domain/placement/agent-support.ts";
-import type { WorkerStart } from "../../domain/jobs/timeline.ts";
+import type { WorkerStart } from "../../domain/jobs/worker-start.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { readBody } from "../body.ts";
 import type { FleetSyncReply } from "../../fleet/messages.ts";
@@ -53,11 +53,9 @@ export async function sync(context: AgentContext): Promise<Response> {
 /** The times of the start of a worker, in the clock of the edge; null when its agent reports none. */
 function startOf({ ago }: WorkerReport, receivedAt: number): WorkerStart | null {
   if (!ago || Object.keys(ago).length === 0) return null;
-  const at = (agoMs: number | undefined) => (agoMs === undefined ? null : receivedAt - agoMs);
-  return {
-    pullStartedAt: at(ago.pullStarted),
-    pullEndedAt: at(ago.pullEnded),
-    containerStartedAt: at(ago.containerStarted),
-    readyAt: at(ago.ready),
-  };
+  return Object.fromEntries(
+    Object.entries(ago).flatMap(([step, agoMs]) => {
+      return agoMs === undefined ? [] : [[`${step}At`, receivedAt - agoMs] as const];
+    }),
+  );
 }

@@ -153,6 +153,14 @@ function jobFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
     times("edgerun_job_delay_seconds", "Time from submission until a worker took the job.", "delay"),
     times("edgerun_job_execution_seconds", "Time from there until the result.", "execution"),
     times("edgerun_job_cold_start_seconds", "Time that jobs waited for a worker to start.", "coldStart"),
+    {
+      name: "edgerun_job_cold_start_part_seconds",
+      help: "What of that a part of the start took, where it took any time.",
+      type: "histogram",
+      samples: measured.flatMap(({ labels, activity: { coldStartParts } }) =>
+        [...coldStartParts].flatMap(([part, histogram]) => histogramSamples({ ...labels, part }, histogram)),
+      ),
+    },
   ];
 }
 

@@ -7,6 +7,8 @@ import {
   requestsQuerySchema,
   waitSchema,
 } from "../../../contract/job.ts";
+import { describeColdStart } from "../../../domain/jobs/cold-start.ts";
+import { coldStartIn } from "../../../domain/jobs/timeline.ts";
 import { costOfJob } from "../../../domain/costs/job-cost.ts";
 import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
@@ -105,10 +107,12 @@ async function withAdditions(
   const endpoint = context.get("endpoint");
   const reply = await callEndpoint(context.env, endpoint, (stub) => stub.timeline(view.id));
   if (reply.kind !== "timeline") return view;
-  const { events } = reply;
+  const { events, queuedAt } = reply;
+  const start = timeline ? coldStartIn(events, queuedAt) : null;
   return {
     ...view,
     ...(timeline && { timeline: events }),
+    ...(start && { coldStart: describeColdStart(start) }),
     ...(cost && { cost: costOfJob(events, Date.now()) }),
   };
 }

@@ -55,6 +55,8 @@ def _serve_jobs(application: Application) -> None:
     from .queue_worker import QueueWorker
 
     agent = Agent(os.environ)
+    # From here on the time until the first poll is that of the handler.
+    threading.Thread(target=agent.ping, args=([],), daemon=True).start()
     handler = _handler_of(application)
     if not callable(handler):
         raise StartError(
