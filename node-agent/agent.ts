@@ -248,6 +248,7 @@ export class Agent {
       reports: () => this.#workers.reports(),
       telemetry: () => this.#telemetry.latest(),
       models: () => this.#options.runtime.storedModels(),
+      contents: () => this.#options.runtime.storedContents(),
       isBusy: () => this.#ledger.hasAny(),
       presence: () => this.#presence.id,
       apply: (assignments, { clusterNetwork }) => {

@@ -43,6 +43,15 @@ function inventoryOf(host: number): Inventory {
   return { gpus, ...size, runtime: "docker", dataCenterId: PLACES[(host % 7) % PLACES.length] ?? "" };
 }
 
+/** Images of ten endpoints, and a model. */
+function contentsOf(host: number): readonly string[] {
+  const images = Array.from(
+    { length: 10 },
+    (_, index) => `image:app:${(host * 31 + index * 17) % ENDPOINTS}`,
+  );
+  return [...images, `model:org/${host % 20}`];
+}
+
 function configOf(endpoint: number): EndpointConfig {
   const isCpu = endpoint % 3 === 0;
   return {
@@ -63,6 +72,7 @@ function configOf(endpoint: number): EndpointConfig {
     locations: random(4) === 0 ? ["US", "RO"] : [],
     instanceIds: isCpu ? ["cpu5c-4-8", "cpu5c-2-4"] : [],
     containerDiskInGb: 50,
+    contents: [`image:app:${endpoint}`, `model:org/${endpoint % 20}`],
   };
 }
 
@@ -110,7 +120,8 @@ class AccountFleet {
       });
     const appliedRevision = this.#applied.get(hostId) ?? 0;
     const said = { hostId, accountId: `a${host % ACCOUNTS}`, name: hostId, agentVersion: "1" };
-    const call = { ...said, inventory: inventoryOf(host), workers, appliedRevision, holdMs: 50_000 };
+    const has = { inventory: inventoryOf(host), contents: contentsOf(host) };
+    const call = { ...said, ...has, workers, appliedRevision, holdMs: 50_000 };
     this.#turn(() => this.#register.applySync(call, now));
     this.#stock.next(now, false);
     this.#applied.set(hostId, store.hosts.get(hostId)?.revision ?? 0);

@@ -86,6 +86,12 @@ export class ArtifactStore implements EvictionSource {
     }
   }
 
+  /** SHA-256 of all whose files are here. */
+  async stored(): Promise<readonly string[]> {
+    const artifacts = await this.#directory.list();
+    return artifacts.filter(({ isComplete }) => isComplete).map(({ sha256 }) => sha256);
+  }
+
   close(): void {
     this.#options.disk.close();
   }

@@ -26,6 +26,8 @@ export type SyncLoopOptions = EdgeContext & {
   readonly telemetry?: () => HostTelemetry | undefined;
   /** Whole models on this host. */
   readonly models?: () => readonly HostModel[];
+  /** Images and files of apps on this host. */
+  readonly contents?: () => readonly string[];
   readonly isBusy: () => boolean;
   /** What vouches for this host between two syncs; null while nothing does. */
   readonly presence: () => string | null;
@@ -134,7 +136,7 @@ export class SyncLoop {
   }
 
   #request(holdMs: number): SyncRequest {
-    const { inventory, reports, telemetry, models } = this.#options;
+    const { inventory, reports, telemetry, models, contents } = this.#options;
     const presence = this.#options.presence();
     return {
       agentVersion: AGENT_VERSION,
@@ -145,6 +147,7 @@ export class SyncLoop {
       ...(presence !== null && { presence }),
       telemetry: telemetry?.(),
       ...(models && { models: [...models()] }),
+      ...(contents && { contents: [...contents()] }),
     };
   }
 

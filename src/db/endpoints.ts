@@ -1,5 +1,7 @@
 import { and, asc, eq, exists, notExists, sql, type SQL } from "drizzle-orm";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import { filesContent, imageContent, modelContent } from "../contract/content.ts";
+import { readModelReference } from "../contract/model.ts";
 import { readGpuIds } from "../catalog/gpu-selection.ts";
 import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
@@ -116,10 +118,14 @@ export async function listEndpointsOfTemplate(
     .where(and(eq(endpoint.accountId, accountId), eq(endpoint.templateId, templateId)));
 }
 
-/** The configuration that objects get; without the template they do not know the disk that it needs. */
+/**
+ * The configuration that objects get; without the template they do not know the disk that it needs, nor what hosts may
+ * have of it. `artifact`: SHA-256 of the files of its app.
+ */
 export function toEndpointConfig(
   record: EndpointRecord,
-  template?: Pick<TemplateRecord, "containerDiskInGb">,
+  template?: Pick<TemplateRecord, "containerDiskInGb" | "imageName" | "models">,
+  artifact?: string,
 ): EndpointConfig {
   const gpus = readGpuIds(record.gpuIds ?? "");
   const isGpu = gpus.kind === "selection";
@@ -147,8 +153,20 @@ export function toEndpointConfig(
     flashBootType: record.flashBootType,
     shareWeight: record.shareWeight,
     sharePriority: record.sharePriority,
-    ...(template && { containerDiskInGb: template.containerDiskInGb }),
+    ...(template && {
+      containerDiskInGb: template.containerDiskInGb,
+      contents: contentsOf(template, artifact),
+    }),
   };
+}
+
+function contentsOf(
+  { imageName, models }: Pick<TemplateRecord, "imageName" | "models">,
+  artifact: string | undefined,
+): readonly string[] {
+  const ids = new Set(models.map((reference) => readModelReference(reference).id));
+  const files = artifact === undefined ? [] : [filesContent(artifact)];
+  return [imageContent(imageName), ...files, ...[...ids].map(modelContent)];
 }
 
 /** Volumes of an endpoint, from both of its fields. */

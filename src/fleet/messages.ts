@@ -31,6 +31,8 @@ export type SyncCall = {
   readonly presence?: string | undefined;
   readonly telemetry?: HostTelemetry | undefined;
   readonly models?: readonly HostModel[] | undefined;
+  /** Images and files of apps that the host has; see content.ts. */
+  readonly contents?: readonly string[] | undefined;
 };
 
 export type AssignedWorker = {

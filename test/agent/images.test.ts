@@ -11,6 +11,8 @@ import type { PrepareOutcome, WorkerSpec } from "../../node-agent/runtime/interf
 import { isDockerAvailable } from "../support/docker.ts";
 import { ImageRegistry } from "../support/image-registry.ts";
 import { MemoryImageStore } from "../support/memory-image-store.ts";
+import { imageContent } from "../../src/contract/content.ts";
+import { until } from "../support/until.ts";
 import { workerSpec } from "./runtime-conformance.ts";
 
 const hasDocker = await isDockerAvailable();
@@ -178,6 +180,15 @@ describe.runIf(hasDocker)("images", () => {
         expect(list.at(-2)).toMatch(/: 2 of 2 layers, \d+ of \d+ bytes$/);
         expect(list.at(-1)).toBe("here");
       }
+    });
+
+    test("what was pulled is among what the host has for workers", async ({ expect }) => {
+      const { runtime } = open();
+      const imageName = registry.image("team/model:1");
+      expect(runtime.storedContents()).not.toContain(imageContent(imageName));
+      await host.prepare(imageName);
+      const look = async () => runtime.storedContents().includes(imageContent(imageName));
+      await until(look, "the image is among them", 10_000);
     });
 
     test("a stalled pull is given up, and the next one succeeds", async ({ expect }) => {

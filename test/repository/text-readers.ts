@@ -13,12 +13,8 @@ import { requestHeaders, upgradeHeaders } from "../../node-agent/link/message-he
 import { parseGpuTelemetry, parseCudaVersion, parseGpuQuery } from "../../node-agent/gpu/nvidia-smi.ts";
 import { pullFailure, startFailure } from "../../node-agent/runtime/daemon/docker-errors.ts";
 import { nameserversIn } from "../../node-agent/runtime/network/firewall.ts";
-import {
-  isImageName,
-  listedName,
-  registryOf,
-  repositoryOf,
-} from "../../node-agent/runtime/images/image-name.ts";
+import { isImageName, registryOf, repositoryOf } from "../../node-agent/runtime/images/image-name.ts";
+import { listedName } from "../../src/contract/content.ts";
 import { lastLinesOf } from "../../node-agent/runtime/interface/output.ts";
 import { listeningIn } from "../../node-agent/runtime/interface/sockets.ts";
 import { parsePs, parseStat } from "../../node-agent/host/process-table.ts";

@@ -75,6 +75,7 @@ test("the object learns of a creation and of every change at once", async ({ exp
       allowedCudaVersions: [],
       minCudaVersion: null,
       containerDiskInGb: 5,
+      contents: ["image:example/worker:1"],
     },
   ]);
 

@@ -5,7 +5,9 @@ import { ArtifactStore, type ArtifactStoreOptions } from "../../artifacts/artifa
 import type { AgentLog } from "../../core/log.ts";
 import { type HostModel, modelIdsOf } from "../../../src/contract/model.ts";
 import { ModelStore, type ModelStoreOptions } from "../../models/model-store.ts";
+import { StoredContents } from "../interface/stored-contents.ts";
 import type { Volumes } from "../../disk/volumes.ts";
+import { filesContent, imageContent } from "../../../src/contract/content.ts";
 import { ContainerExits } from "./container-exits.ts";
 import {
   artifactsOfContainers,
@@ -105,6 +107,7 @@ export class DockerRuntime implements Runtime {
   readonly #settings: ContainerSettings;
   readonly #containers: WorkerContainers;
   readonly #network: GuardedNetwork;
+  readonly #contents = new StoredContents(() => this.#findContents());
   readonly #clusters: ClusterBridge;
   readonly #disk: DiskWatch;
   readonly #dialer = new NamespaceDialer();
@@ -259,7 +262,24 @@ export class DockerRuntime implements Runtime {
       const run: Preparing["run"] = (onDetail) => this.#requireModels().prepare(models, onDetail, signal);
       preparations.push({ what: "models", run });
     }
-    return prepareAll(preparations, onProgress);
+    return prepareAll(preparations, (progress) => {
+      if (progress.detail === null) this.#contents.refresh();
+      onProgress(progress);
+    });
+  }
+
+  storedContents(): readonly string[] {
+    return this.#contents.latest;
+  }
+
+  async #findContents(): Promise<readonly string[]> {
+    const [images, files] = await Promise.all([this.#docker.listImages(), this.#artifacts?.stored()]);
+    const names = images.flatMap(({ RepoTags, RepoDigests }) => [
+      ...(RepoTags ?? []),
+      ...(RepoDigests ?? []),
+    ]);
+    const known = names.filter((name) => !name.includes("<none>"));
+    return [...(files ?? []).map(filesContent), ...new Set(known.map(imageContent))];
   }
 
   configureCache(options: CacheOptions): void {

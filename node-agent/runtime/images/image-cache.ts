@@ -13,7 +13,7 @@ import type { CacheOptions } from "../interface/runtime.ts";
 import type { EvictionSource, Removable } from "../../disk/disk-space.ts";
 import { ignoring } from "../daemon/docker-calls.ts";
 import { isConflict, isNotFound } from "../daemon/docker-errors.ts";
-import { listedName } from "./image-name.ts";
+import { listedName } from "../../../src/contract/content.ts";
 
 export type ImageCacheOptions = {
   readonly docker: Dockerode;

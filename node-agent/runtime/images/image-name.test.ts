@@ -1,6 +1,7 @@
 import { test } from "vitest";
 import { digestIn } from "./docker-images.ts";
-import { isImageName, isPinned, listedName, registryOf, repositoryOf } from "./image-name.ts";
+import { listedName } from "../../../src/contract/content.ts";
+import { isImageName, isPinned, registryOf, repositoryOf } from "./image-name.ts";
 
 test("the registry is the first part of an image name if it looks like a host", ({ expect }) => {
   expect(registryOf("ghcr.io/team/model:1")).toBe("ghcr.io");

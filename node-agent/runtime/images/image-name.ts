@@ -1,3 +1,5 @@
+import { listedName } from "../../../src/contract/content.ts";
+
 /** Characters of an image name; the rest of its grammar is the daemon's to judge. */
 const IMAGE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:@-]*(\/[A-Za-z0-9][A-Za-z0-9_.:@-]*)*$/;
 
@@ -34,13 +36,6 @@ export function hostOfRegistry(
   if (written === DOCKER_REGISTRY) return null;
   const url = `http://${written}`;
   return { written, hostname: URL.canParse(url) ? new URL(url).hostname : written };
-}
-
-/** An image name as the daemon lists it: without Docker's own registry, with the tag. */
-export function listedName(imageName: string): string {
-  const name = imageName.replace(/^(index\.)?docker\.io\//, "").replace(/^library\//, "");
-  if (isPinned(name)) return name;
-  return name.slice(name.lastIndexOf("/") + 1).includes(":") ? name : `${name}:latest`;
 }
 
 /** The name without tag and digest, as the daemon lists it. */

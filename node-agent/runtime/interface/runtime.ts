@@ -164,6 +164,8 @@ export interface Runtime {
   configureCache(options: CacheOptions): void;
   /** Disk space of caches that could be freed on demand, in bytes. */
   freeableBytes(): Promise<number>;
+  /** Images and files of apps that are on this host as far as is known now; see content.ts. */
+  storedContents(): readonly string[];
   /** Whole models that are on this host as far as is known now, the last used first. */
   storedModels(): readonly HostModel[];
   /** What the worker's image is by its content: the registry's digest, or an id where it came from none. */

@@ -18,7 +18,9 @@ import type { AgentLog } from "../../core/log.ts";
 import { modelEnvironment } from "../../models/model-environment.ts";
 import { type HostModel, modelIdsOf } from "../../../src/contract/model.ts";
 import { ModelStore, type ModelStoreOptions } from "../../models/model-store.ts";
+import { StoredContents } from "../interface/stored-contents.ts";
 import type { Volumes } from "../../disk/volumes.ts";
+import { filesContent } from "../../../src/contract/content.ts";
 import { DiskSpace } from "../../disk/disk-space.ts";
 import { type Ending, exitReason } from "../interface/exit-reason.ts";
 import { OutputFile, boundLog, lastLinesOfLog } from "./output-file.ts";
@@ -95,6 +97,7 @@ export class ProcessRuntime implements Runtime {
   readonly #watches = new Set<(worker: TrackedWorker) => void>();
   readonly #closing = new AbortController();
   readonly #artifacts: ArtifactStore;
+  readonly #contents = new StoredContents(async () => (await this.#artifacts.stored()).map(filesContent));
   readonly #models: ModelStore;
 
   constructor(options: ProcessRuntimeOptions) {
@@ -193,7 +196,10 @@ export class ProcessRuntime implements Runtime {
         run: (onDetail) => this.#models.prepare(models, onDetail, signal),
       });
     }
-    return prepareAll(preparations, onProgress);
+    return prepareAll(preparations, (progress) => {
+      if (progress.detail === null) this.#contents.refresh();
+      onProgress(progress);
+    });
   }
 
   configureCache(options: CacheOptions): void {
@@ -220,6 +226,10 @@ export class ProcessRuntime implements Runtime {
     const place = this.#artifacts.place(artifact);
     if (place) await access(place.appPath);
     return place;
+  }
+
+  storedContents(): readonly string[] {
+    return this.#contents.latest;
   }
 
   storedModels(): readonly HostModel[] {

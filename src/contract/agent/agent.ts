@@ -16,6 +16,7 @@
  * Everything is level-triggered: a call carries the whole state, so a lost or doubled call does no harm.
  */
 import * as z from "zod";
+import { contentSchema, HOST_CONTENTS_MAX } from "../content.ts";
 import { artifactSchema } from "./artifact.ts";
 import { lenientList, dropItem } from "../lenient-list.ts";
 import { assignedModelsSchema, HOST_MODELS_MAX, hostModelSchema } from "../model.ts";
@@ -239,6 +240,8 @@ export const syncRequestSchema = z.object({
   telemetry: hostTelemetrySchema.optional().catch(undefined),
   /** Whole models on this host. Absent from older agents; an invalid list does not fail the sync. */
   models: lenientList(hostModelSchema, dropItem, HOST_MODELS_MAX).optional().catch(undefined),
+  /** Images and files of apps on this host. Absent from older agents. */
+  contents: lenientList(contentSchema, dropItem, HOST_CONTENTS_MAX).optional().catch(undefined),
 });
 export type SyncRequest = z.infer<typeof syncRequestSchema>;
 

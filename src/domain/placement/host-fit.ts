@@ -17,6 +17,7 @@ export type Requirement = Pick<
   | "networkVolumeIds"
   | "allowedCudaVersions"
   | "minCudaVersion"
+  | "contents"
 > & {
   /** Only pods have these. */
   readonly pod?: PodRequirement | undefined;

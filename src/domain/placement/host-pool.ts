@@ -6,8 +6,11 @@
  *     of several GPUs goes where fewest are left over, so that the next large one finds a place.
  * P3  A worker without GPUs goes to a host with GPUs only if it fits no other.
  * P4  Standby workers take no capacity; a worker goes where it evicts none, if there is such a place.
+ * P5  Of those it goes where most of what it needs is stored: its image first, then files and models. P2 decides among
+ *     equals. Only where few hosts have any of it are all of them considered.
  */
 import type { QueueReason } from "../../contract/job.ts";
+import { HostContents } from "./host-contents.ts";
 import { HostCapacity, type CandidateHost, type Size, type Allocation } from "./host-capacity.ts";
 import { resourceRequests, fitOf, type ResourceRequest, type Requirement } from "./host-fit.ts";
 
@@ -27,6 +30,8 @@ export class HostPool {
   readonly #indexes = new Map<string, CapacityIndex>();
   /** Where each host is in the indexes. */
   readonly #positions = new Map<HostCapacity, readonly (readonly [key: string, count: number])[]>();
+  /** What the hosts have of what workers need. */
+  readonly contents = new HostContents();
   #generation = 0;
 
   /** Grows when a host is added, removed or changed; not when workers are. */
@@ -93,16 +98,16 @@ export class HostPool {
   ): Found | undefined {
     const hostId = requirement.pod?.hostId ?? null;
     const named = hostId === null ? among : new Set([hostId]);
+    const holders = this.contents.holdersOfRarest(requirement.contents ?? []);
     for (const request of resourceRequests(requirement)) {
-      let second: Found | undefined;
-      for (const capacity of named ? this.#named(named) : this.#candidates(requirement, request)) {
+      const best = new BestPlace(this.contents, requirement.contents ?? [], holders);
+      const candidates = named ? this.#named(named) : this.#candidates(requirement, request, holders);
+      for (const capacity of candidates) {
         if (except?.has(capacity.host.hostId)) continue;
         const fit = fitOf(capacity, requirement, request);
-        if (fit.kind === "misfit") continue;
-        if (!capacity.wouldEvict(fit.gpuIndexes)) return { capacity, ...fit };
-        second ??= { capacity, ...fit };
+        if (fit.kind !== "misfit" && best.take({ capacity, ...fit })) break;
       }
-      if (second) return second;
+      if (best.found) return best.found;
     }
     return undefined;
   }
@@ -121,7 +126,19 @@ export class HostPool {
     }
   }
 
-  *#candidates(requirement: Requirement, request: ResourceRequest): Generator<HostCapacity> {
+  /** `first`: hosts that come before all. */
+  *#candidates(
+    requirement: Requirement,
+    request: ResourceRequest,
+    first: ReadonlySet<string>,
+  ): Generator<HostCapacity> {
+    if (first.size > 0)
+      for (const capacity of this.#inOrder(requirement, request))
+        if (first.has(capacity.host.hostId)) yield capacity;
+    yield* this.#inOrder(requirement, request);
+  }
+
+  *#inOrder(requirement: Requirement, request: ResourceRequest): Generator<HostCapacity> {
     if (request.kind === "cpu") {
       const vcpus = Math.floor(request.cpuMilli / 1_000);
       for (const key of [WITHOUT_GPUS, WITH_GPUS]) yield* this.#indexFor(key).from(vcpus, "most free");
@@ -149,6 +166,40 @@ export class HostPool {
     const index = new CapacityIndex();
     this.#indexes.set(key, index);
     return index;
+  }
+}
+
+/** So many places are compared where some hosts have a part of what a worker needs. */
+const COMPARED_MAX = 16;
+
+/** The best of the places that it gets (P4, P5). */
+class BestPlace {
+  readonly #contents: HostContents;
+  readonly #needed: readonly string[];
+  /** Where no host has any of it, all are equal. */
+  readonly #areEqual: boolean;
+  #best: { readonly place: Found; readonly evicts: boolean; readonly lack: number } | undefined;
+  #compared = 0;
+
+  constructor(contents: HostContents, needed: readonly string[], holders: ReadonlySet<string>) {
+    this.#contents = contents;
+    this.#needed = needed;
+    this.#areEqual = holders.size === 0;
+  }
+
+  get found(): Found | undefined {
+    return this.#best?.place;
+  }
+
+  /** Whether no other place need be looked at. */
+  take(place: Found): boolean {
+    const evicts = place.capacity.wouldEvict(place.gpuIndexes);
+    const lack = this.#areEqual ? 0 : this.#contents.lackOn(place.capacity.host.hostId, this.#needed);
+    const best = this.#best;
+    const isBetter = !best || (evicts === best.evicts ? lack < best.lack : best.evicts);
+    if (isBetter) this.#best = { place, evicts, lack };
+    this.#compared += 1;
+    return this.#best?.evicts === false && (this.#best.lack === 0 || this.#compared >= COMPARED_MAX);
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Inventory, WorkerReport, WorkerState } from "../../contract/agent/agent.ts";
 import type { Failing } from "../../domain/placement/worker-moves.ts";
 import { stockOfHost, type HostStock } from "../../domain/placement/stock.ts";
+import { modelContent } from "../../contract/content.ts";
 import { mergeStart } from "../../domain/jobs/worker-start.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetParts } from "../composition.ts";
@@ -55,9 +56,18 @@ export class HostRegistry {
     } else store.hosts.set(call.hostId, host);
     if (call.telemetry) this.#parts.telemetry.record(call.hostId, call.telemetry, now);
     if (call.models) this.#parts.models.record(call.hostId, call.models);
+    this.#recordContents(call);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
     this.#heard(call.hostId, { at: now, holdMs: call.holdMs, presence: call.presence });
     this.#applyWorkerReports(call, now);
+  }
+
+  #recordContents({ hostId, accountId, contents, models = [] }: SyncCall): void {
+    if (!contents) return;
+    const modelIds = new Set(models.map(({ id }) => id));
+    this.#parts.pools
+      .of(accountId)
+      .contents.record(hostId, [...contents, ...[...modelIds].map(modelContent)]);
   }
 
   /** Lost hosts get no more workers. */
@@ -157,6 +167,7 @@ export class HostRegistry {
     presence.forget(hostId);
     this.#parts.telemetry.forget(hostId);
     this.#parts.models.forget(hostId);
+    pools.of(host.accountId).contents.forget(hostId);
     revisions.touch(hostId);
     revisions.endStep();
   }

@@ -12,6 +12,7 @@ import {
   toEndpointConfig,
   type EndpointRecord,
 } from "../../db/endpoints.ts";
+import { findFlashBuilds } from "../../db/flash/builds.ts";
 import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import { fewAtOnce } from "../../std/few-at-once.ts";
 import type { RequestContext } from "../context.ts";
@@ -41,8 +42,10 @@ export async function announceEndpoints(
   for (let round = 0; round < ROUNDS && sent.length > 0; round += 1) {
     const secrets = await load(sent, () => webhookSecretsOf(context));
     const templates = await load(sent, () => templatesOf(context, sent));
+    const artifacts = await load(sent, () => artifactsOf(context, sent));
     await fewAtOnce(sent, ENDPOINT_CALLS_CONCURRENT_MAX, async (endpoint) => {
-      const config = toEndpointConfig(endpoint, templates.get(endpoint.templateId));
+      const artifact = artifacts.get(endpoint.flashBuildId ?? "");
+      const config = toEndpointConfig(endpoint, templates.get(endpoint.templateId), artifact);
       await notify(endpoint.id, () =>
         endpointObjectNear(context.env, endpoint.id, config.locations).configure(config, secrets),
       );
@@ -75,6 +78,17 @@ async function templatesOf(
   const ids = [...new Set(endpoints.map(({ templateId }) => templateId))];
   const found = await findTemplates(db, principal.accountId, ids);
   return new Map(found.map((template) => [template.id, template]));
+}
+
+/** SHA-256 of the files of apps, by build. */
+async function artifactsOf(
+  { db, principal }: RequestContext,
+  endpoints: readonly EndpointRecord[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(endpoints.flatMap(({ flashBuildId }) => flashBuildId ?? []))];
+  if (ids.length === 0) return new Map();
+  const found = await findFlashBuilds(db, principal.accountId, ids);
+  return new Map(found.map(({ id, sha256 }) => [id, sha256]));
 }
 
 async function webhookSecretsOf({ env, principal, now }: RequestContext): Promise<WebhookSecret[]> {

@@ -106,6 +106,10 @@ export class SimulatedRuntime {
 
   configureCache(): void {}
 
+  storedContents(): readonly [] {
+    return [];
+  }
+
   storedModels(): readonly [] {
     return [];
   }
