@@ -47,6 +47,7 @@ import {
   type WorkerExit,
   type WorkerSpec,
 } from "../interface/runtime.ts";
+import { ignoreFailure } from "../../../src/std/errors.ts";
 import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 
 /** Time for Docker's daemon to answer a call that is not a stream. */
@@ -338,7 +339,10 @@ export class DockerRuntime implements Runtime {
       if (found?.State.Running) return;
       if (found) await this.#containers.removeFound(spec.workerId);
       this.#disk.start();
-      await Promise.all([this.#network.ensure(), this.#createInNetwork(spec)]);
+      const guarding = this.#network.ensure();
+      guarding.catch(ignoreFailure); // it is awaited unless nothing was created
+      await this.#createInNetwork(spec);
+      await guarding;
       await this.#containers.get(spec.workerId).start();
     } catch (error) {
       await this.#containers.removeUnlessRunning(spec.workerId);

@@ -60,6 +60,18 @@ describe("the start of a worker", () => {
     ]);
   });
 
+  test("is shown in the order of its steps, though one of them came with a slow report", ({ expect }) => {
+    const start = { containerStartingAt: 170, containerStartedAt: 150, runtimeStartedAt: 180, readyAt: 175 };
+    expect(namesOf(running, start)).toEqual([
+      ["submitted", 100],
+      ["container_starting", 150],
+      ["container_started", 150],
+      ["runtime_started", 175],
+      ["worker_ready", 175],
+      ["taken", 200],
+    ]);
+  });
+
   test("changes its time only when it happened again", ({ expect }) => {
     const known = { containerStartedAt: 1_000, readyAt: 5_000 };
     expect(mergeStart(known, { ...known, readyAt: 6_900 })).toBe(known);

@@ -165,10 +165,19 @@ function startEvents(
       ...eventAt(endEvent, start[`${ended}At`]),
     ],
   );
-  const steps = STEPS.flatMap(([step, event]) => eventAt(event, start[`${step}At`]));
+  const steps = inOrder(STEPS.flatMap(([step, event]) => eventAt(event, start[`${step}At`])));
   const events = [...fetched, ...steps.filter(({ at }) => at > since)];
   const placed = start.assignedAt == null || events.length === 0 ? [] : eventAt("worker_placed", placedAt);
   return [...placed, ...events];
+}
+
+/** A step that came with a slow report may seem later than the next one. */
+function inOrder(events: readonly TimelineEvent[]): readonly TimelineEvent[] {
+  let next = Number.POSITIVE_INFINITY;
+  return events
+    .toReversed()
+    .map((event) => ({ ...event, at: (next = Math.min(next, event.at)) }))
+    .toReversed();
 }
 
 function eventAt(event: TimelineEvent["event"], at: number | null | undefined): TimelineEvent[] {
