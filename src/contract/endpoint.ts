@@ -44,6 +44,8 @@ export type EndpointConfig = {
   /** How much capacity the endpoint is entitled to beside others of its account, and what comes before that. */
   readonly shareWeight?: number;
   readonly sharePriority?: SharePriority;
+  /** Workers that are prepared before any job. */
+  readonly workersPfbTarget?: number;
   /** What its workers need of what hosts store, see content.ts. */
   readonly contents?: readonly string[];
 };

@@ -151,6 +151,7 @@ export function toEndpointConfig(
     allowedCudaVersions: splitList(record.allowedCudaVersions),
     minCudaVersion: record.minCudaVersion,
     flashBootType: record.flashBootType,
+    workersPfbTarget: record.workersPfbTarget,
     shareWeight: record.shareWeight,
     sharePriority: record.sharePriority,
     ...(template && {

@@ -3,12 +3,22 @@ import Dockerode from "dockerode";
 import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
 import { ensureHelloImage } from "../../scripts/images/node-image.ts";
 import type { TimelineEvent } from "../../src/contract/job.ts";
+import { managementApi } from "../../standalone/management-api.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
 const docker = new Dockerode();
+
+const RESUMED = [
+  "worker_placed",
+  "container_starting",
+  "container_started",
+  "runtime_started",
+  "worker_ready",
+  "taken",
+] as const;
 
 describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
   let account: AccountHost;
@@ -27,6 +37,13 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
   const containers = () =>
     docker.listContainers({ all: true, filters: { label: [`edgerun.endpoint=${endpointId}`] } });
 
+  /** So many workers are to be there before any job. */
+  const prepare = (workersPFBTarget: number) =>
+    managementApi(account.baseUrl, account.apiKey).query(
+      "mutation ($input: EndpointInput!) { saveEndpoint(input: $input) { id } }",
+      { input: { id: endpointId, workersPFBTarget } },
+    );
+
   /** The container of the endpoint, once it is frozen. */
   async function frozen(expect: ExpectStatic): Promise<string> {
     const states = async () => (await containers()).map(({ State }) => State);
@@ -44,6 +61,15 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
       throw new Error(`${name}: ${status} ${JSON.stringify(output)}`);
     return { workerId, events: timeline.map(({ event }) => event) };
   }
+
+  test("starts and freezes a worker before any job, which then runs the first one", async ({ expect }) => {
+    await prepare(1);
+    const container = await frozen(expect);
+    const { events } = await greet("Ada");
+    expect(events).toEqual(["submitted", ...RESUMED, "handler_started", "handler_finished", "finished"]);
+    await prepare(0);
+    expect(await frozen(expect)).toBe(container);
+  });
 
   test("scales to zero, and revives the container for the next job", async ({ expect }) => {
     const first = await greet("Ada");

@@ -33,7 +33,7 @@ const OWN: readonly Mutant[] = [
     "for (const { seq, at } of this.#parts.store.deadlines(from, end, end - from)) {",
     "for (const { seq, at } of this.#parts.store.deadlines(from, end, 1)) {",
   ),
-  mutant("T5", ".filter(({ standbyAt }) => now < standbyAt + FLASHBOOT_RETENTION_MS)", ""),
+  mutant("T5", "|| now < standbyAt + FLASHBOOT_RETENTION_MS", "|| now > 0"),
   mutant("S4", "return now >= job.expiresAt || (job.removeAt", "return (job.removeAt"),
 
   // The object of an endpoint

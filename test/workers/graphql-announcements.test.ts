@@ -76,6 +76,7 @@ test("the object learns of a creation and of every change at once", async ({ exp
       minCudaVersion: null,
       containerDiskInGb: 5,
       contents: ["image:example/worker:1"],
+      workersPfbTarget: 0,
     },
   ]);
 

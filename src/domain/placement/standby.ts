@@ -3,7 +3,8 @@
  *
  * S1  It takes no capacity: a worker that is placed takes it, and the standby worker is evicted if it is in the way.
  * S2  It is revived for its endpoint and its version only, and only where its own GPUs are free.
- * S3  An endpoint has at most workersMax of them, a host a few, and none for longer than FLASHBOOT_RETENTION_MS.
+ * S3  An endpoint has at most workersMax of them, a host a few, and none for longer than FLASHBOOT_RETENTION_MS, but for
+ *     those that it is to have prepared at all times.
  */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { HostCapacity, Allocation } from "./host-capacity.ts";
@@ -22,11 +23,19 @@ export type StandbyWorker = Allocation & {
   readonly isClosed: boolean;
 };
 
-type StandbyConfig = Pick<EndpointConfig, "version" | "workersMax" | "flashBootType">;
+type StandbyConfig = Pick<EndpointConfig, "version" | "workersMax" | "flashBootType" | "workersPfbTarget">;
 
 /** Whether workers of the endpoint go on standby when they are scaled down. */
 export function hasFlashBoot({ flashBootType }: Pick<EndpointConfig, "flashBootType">): boolean {
   return flashBootType === "FLASHBOOT" || flashBootType === "PRIORITY_FLASHBOOT";
+}
+
+/** How many standby workers an endpoint is to have at all times. */
+export function preparedBy({
+  workersPfbTarget = 0,
+  workersMax,
+}: Pick<EndpointConfig, "workersPfbTarget" | "workersMax">): number {
+  return Math.min(workersPfbTarget, workersMax);
 }
 
 /** The standby workers of an endpoint that it keeps; `config` is undefined once it is deleted. */
@@ -38,9 +47,20 @@ export function retainedByEndpoint<Worker extends StandbyWorker>(
   if (!config || !hasFlashBoot(config)) return [];
   return workers
     .filter(({ version, isClosed }) => version === config.version && !isClosed)
-    .filter(({ standbyAt }) => now < standbyAt + FLASHBOOT_RETENTION_MS)
     .toSorted(latestFirst)
+    .filter(({ standbyAt }, index) => index < preparedBy(config) || now < standbyAt + FLASHBOOT_RETENTION_MS)
     .slice(0, config.workersMax);
+}
+
+/** Those that will expire, of the standby workers of one endpoint. */
+export function expiringOf<Worker extends { readonly standbyAt: number | null; readonly workerId: string }>(
+  workers: readonly Worker[],
+  config: StandbyConfig | undefined,
+): readonly Worker[] {
+  if (!config?.workersPfbTarget) return workers;
+  return workers
+    .toSorted((a, b) => (b.standbyAt ?? 0) - (a.standbyAt ?? 0) || (a.workerId < b.workerId ? -1 : 1))
+    .slice(preparedBy(config));
 }
 
 /** The standby workers of a host for which capacity is left: those that ran last. */

@@ -28,6 +28,7 @@ import type { PromisedPlaces } from "../pods/promised-places.ts";
 import type { CapacitySharing } from "./capacity-sharing.ts";
 import { evictionSetsOf } from "./eviction-sets.ts";
 import { FreedPlaces } from "./freed-places.ts";
+import { PreparedWorkers } from "./prepared-workers.ts";
 import type { Standbys } from "./standbys.ts";
 
 /** Cache time of placement failures: finding one is expensive with many hosts. */
@@ -79,6 +80,7 @@ export class Placer {
   readonly #standbys: Standbys;
   readonly #promised: PromisedPlaces;
   readonly #freed: FreedPlaces;
+  readonly #prepared: PreparedWorkers;
   readonly #podPlacer: PodPlacer;
   readonly #preemptor: Preemptor;
   readonly #sharing: CapacitySharing;
@@ -100,6 +102,7 @@ export class Placer {
     this.#standbys = parts.standbys;
     this.#promised = parts.promised;
     this.#freed = new FreedPlaces(parts);
+    this.#prepared = new PreparedWorkers(parts);
     this.#podPlacer = parts.podPlacer;
     this.#preemptor = parts.preemptor;
     this.#sharing = parts.sharing;
@@ -145,6 +148,7 @@ export class Placer {
     for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
     this.#share(now);
     this.#podPlacer.plan("interruptible", changedHosts, now);
+    for (const id of this.#prepared.plan(endpointIds, changedHosts.size > 0, now)) this.#changed.add(id);
     for (const worker of this.#standbys.evicted(changedHosts)) this.#retire(worker);
     this.#revisions.endStep();
   }

@@ -4,6 +4,7 @@
  */
 import type { HostPool } from "../../domain/placement/host-pool.ts";
 import {
+  expiringOf,
   hasFlashBoot,
   retainedByEndpoint,
   retainedByHost,
@@ -97,13 +98,25 @@ export class Standbys {
 
   /** Endpoints with a standby worker that has expired. */
   expired(now: number): readonly string[] {
-    const due = [...this.#store.standbys.values()].filter(({ standbyAt }) => expiryOf(standbyAt) <= now);
+    const due = this.#expiring().filter(({ standbyAt }) => expiryOf(standbyAt) <= now);
     return due.map(({ endpointId }) => endpointId);
+  }
+
+  /** Whether its host can have this one on standby beside all those that it has. */
+  canRetain(worker: WorkerRecord): boolean {
+    return this.#leftOut(worker.hostId, [worker])?.length === 0;
   }
 
   /** When the next standby expires; null when there is no standby. */
   get nextExpiryAt(): number | null {
-    return earliest(this.#store.standbys.values().map(({ standbyAt }) => expiryOf(standbyAt)));
+    return earliest(this.#expiring().map(({ standbyAt }) => expiryOf(standbyAt)));
+  }
+
+  #expiring(): readonly WorkerRecord[] {
+    const byEndpoint = Map.groupBy(this.#store.standbys.values(), ({ endpointId }) => endpointId);
+    return [...byEndpoint].flatMap(([endpointId, workers]) =>
+      expiringOf(workers, this.#store.desiredWorkers.get(endpointId)?.config),
+    );
   }
 
   #revive({ isClosed: _, ...worker }: StandbyRecord, pool: HostPool, now: number): boolean {
@@ -126,11 +139,17 @@ export class Standbys {
   }
 
   #evictedFrom(hostId: string): readonly WorkerRecord[] {
-    const all = this.#store.workersOn(hostId).filter(({ workerId }) => this.#store.standbys.has(workerId));
+    return this.#leftOut(hostId, []) ?? []; // a lost host may return
+  }
+
+  /** Those for which a host has no capacity, of its standby workers and `more`; undefined while it is absent. */
+  #leftOut(hostId: string, more: readonly WorkerRecord[]): readonly WorkerRecord[] | undefined {
+    const own = this.#store.workersOn(hostId).filter(({ workerId }) => this.#store.standbys.has(workerId));
+    const all = [...own, ...more];
+    if (all.length === 0) return all;
     const account = this.#store.hosts.get(hostId)?.accountId;
-    const capacity =
-      all.length === 0 || account === undefined ? undefined : this.#pools.of(account).capacityOf(hostId);
-    if (!capacity) return []; // a lost host may return
+    const capacity = account === undefined ? undefined : this.#pools.of(account).capacityOf(hostId);
+    if (!capacity) return undefined;
     const described = all.map((worker) => this.#describe(worker));
     const retained = new Set(retainedByHost(capacity, described));
     return described.filter((worker) => !retained.has(worker));

@@ -162,7 +162,8 @@ export const endpointFields = {
   },
   workersPFBTarget: {
     type: "Int",
-    input: "Accepted and stored; has no effect.",
+    input:
+      "With flashBootType FLASHBOOT or PRIORITY_FLASHBOOT: workers that are started and frozen before any job, workersMax at most; 0 by default.",
     patch: optional(workerCount),
     column: "workersPfbTarget",
     default: 0,
