@@ -44,7 +44,7 @@ import type {
 } from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
 import type { EndpointHour } from "./worker-usage.ts";
-import { PLACEMENT_FAILURE_CACHE_MS } from "./placement/placer.ts";
+import { PLACEMENT_FAILURE_CACHE_MS } from "./placement/shortfalls.ts";
 
 /** How long a host may deliver log lines of a worker after its removal. */
 const REMOVED_WORKER_RETENTION_MS = 86_400_000;

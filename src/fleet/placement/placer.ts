@@ -7,10 +7,9 @@
 import { SHARE_WEIGHT_DEFAULT } from "../../contract/endpoint.ts";
 import { serveFairly, type Need, planWorkers, type Rank } from "../../domain/placement/fleet-plan.ts";
 import { type Moves, movesAfter, shouldMove } from "../../domain/placement/worker-moves.ts";
-import type { HostPool, Place, PlacementFailure } from "../../domain/placement/host-pool.ts";
+import type { Place } from "../../domain/placement/host-pool.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import { randomId } from "../../domain/accounts/random-id.ts";
-import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
 import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import {
@@ -26,13 +25,10 @@ import type { PodPlacer } from "../pods/pod-placer.ts";
 import type { Preemptor } from "../pods/preemptor.ts";
 import type { PromisedPlaces } from "../pods/promised-places.ts";
 import type { CapacitySharing } from "./capacity-sharing.ts";
-import { evictionSetsOf } from "./eviction-sets.ts";
-import { FreedPlaces } from "./freed-places.ts";
+import { EndpointPromises } from "./endpoint-promises.ts";
 import { PreparedWorkers } from "./prepared-workers.ts";
+import { type Lack, Shortfalls } from "./shortfalls.ts";
 import type { Standbys } from "./standbys.ts";
-
-/** Cache time of placement failures: finding one is expensive with many hosts. */
-export const PLACEMENT_FAILURE_CACHE_MS = 5_000;
 
 type PlacedNeed = Omit<Need, "since"> &
   Rank & {
@@ -42,22 +38,6 @@ type PlacedNeed = Omit<Need, "since"> &
     /** The hosts that may have capacity; absent: all. */
     readonly among?: ReadonlySet<string>;
   };
-
-const NO_HOSTS: ReadonlySet<string> = new Set();
-
-type Shortfall = Rank & {
-  readonly record: DesiredWorkersRecord;
-  readonly failure: PlacementFailure;
-  /** Others have the capacity that would do. */
-  readonly isTaken: boolean;
-  readonly missing: number;
-  readonly since: number;
-  /** Sets of older workers, each of which would free a place. */
-  readonly evictionSets: readonly (readonly string[])[];
-  /** When the failure was found, and for which generation of hosts. */
-  readonly foundAt: number;
-  readonly generation: number;
-};
 
 type PlacementStatus = Omit<FleetReport, "revision" | "workers">;
 
@@ -78,16 +58,13 @@ export class Placer {
   readonly #pools: HostPools;
   readonly #revisions: HostRevisions;
   readonly #standbys: Standbys;
-  readonly #promised: PromisedPlaces;
-  readonly #freed: FreedPlaces;
+  readonly #promises: EndpointPromises;
+  readonly #shortfalls: Shortfalls;
   readonly #prepared: PreparedWorkers;
   readonly #podPlacer: PodPlacer;
   readonly #preemptor: Preemptor;
   readonly #sharing: CapacitySharing;
   readonly #budgets: PlacerParts["budgets"];
-  readonly #shortfalls = new Map<string, Shortfall>();
-  /** Endpoints whose placement failure may have other reasons by now. */
-  readonly #staleFailures = new Set<string>();
   /** Workers were retired since the last plan: what they take is promised to the endpoint that comes first. */
   #hasRetired = false;
   /** Standby epochs that endpoints have requested and that do not run yet. */
@@ -100,8 +77,8 @@ export class Placer {
     this.#pools = parts.pools;
     this.#revisions = parts.revisions;
     this.#standbys = parts.standbys;
-    this.#promised = parts.promised;
-    this.#freed = new FreedPlaces(parts);
+    this.#promises = new EndpointPromises(parts);
+    this.#shortfalls = new Shortfalls(parts);
     this.#prepared = new PreparedWorkers(parts);
     this.#podPlacer = parts.podPlacer;
     this.#preemptor = parts.preemptor;
@@ -133,7 +110,7 @@ export class Placer {
     const changedHosts = this.#pools.refresh(isPresent);
     const endpointIds = new Set([...this.#stale, ...this.#standbys.expired(now)]);
     this.#stale = new Set();
-    const hasChanged = endpointIds.size > 0 || changedHosts.size > 0 || this.#staleFailures.size > 0;
+    const hasChanged = endpointIds.size > 0 || changedHosts.size > 0 || this.#shortfalls.hasStale;
     const isDue = this.#podPlacer.isDue || this.#sharing.isDue(now);
     if (!hasChanged && !isDue && !this.#standbys.areToRecheck) return;
 
@@ -143,7 +120,8 @@ export class Placer {
     const settled = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
     const isFreeing = this.#hasRetired && this.#sharing.isActive;
     this.#hasRetired = false;
-    const needs = [...settled, ...this.#shortfallNeeds(endpointIds, changedHosts, isFreeing, now)];
+    const others = this.#shortfalls.due(endpointIds, changedHosts, isFreeing, now);
+    const needs = [...settled, ...others.map(({ lack, among }) => ({ ...this.#needOf(lack), among }))];
     const byAccount = Map.groupBy(needs, ({ record }) => record.config.accountId);
     for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
     this.#share(now);
@@ -151,11 +129,6 @@ export class Placer {
     for (const id of this.#prepared.plan(endpointIds, changedHosts.size > 0, now)) this.#changed.add(id);
     for (const worker of this.#standbys.evicted(changedHosts)) this.#retire(worker);
     this.#revisions.endStep();
-  }
-
-  /** Some placement failure is stale: a later plan finds it again. */
-  get hasStaleFailures(): boolean {
-    return this.#staleFailures.size > 0;
   }
 
   removeDesiredWorkers(endpointId: string): void {
@@ -189,33 +162,15 @@ export class Placer {
     else this.#resuming.delete(endpointId);
   }
 
-  /**
-   * Why the endpoint has fewer workers than desired, and how many fewer; those of an older version count until they
-   * are replaced.
-   */
-  placementStatus(endpointId: string): PlacementStatus {
-    const contention = this.#sharing.contentionOf(endpointId);
-    return { ...this.#failureOf(endpointId), ...(contention && { contention }) };
+  /** Some placement failure is stale: a later plan finds it again. */
+  get hasStaleFailures(): boolean {
+    return this.#shortfalls.hasStale;
   }
 
-  #failureOf(endpointId: string): PlacementStatus {
-    const shortfall = this.#shortfalls.get(endpointId);
-    const desired = this.#store.desiredWorkers.get(endpointId)?.desired ?? 0;
-    if (!shortfall) return { missing: 0, shortage: null };
-    const staying = this.#stayingOf(endpointId);
-    const { evictionSets } = shortfall;
-    const sharing = this.#sharing.reasonOf(endpointId);
-    const failure: PlacementFailure =
-      sharing === undefined
-        ? shortfall.failure
-        : { reason: "waiting_for_share", detail: `${shortfall.failure.detail} ${sharing}` };
-    const lacking = Math.min(shortfall.missing, Math.max(0, desired - staying.length));
-    const isRolling = staying.some(({ version }) => version < shortfall.record.config.version);
-    return {
-      missing: lacking,
-      shortage: lacking > 0 ? failure : null,
-      ...(isRolling && { rollShortage: { shortage: failure, roomBy: evictionSets } }),
-    };
+  /** Why the endpoint has fewer workers than desired, and what it must know of others that want some. */
+  placementStatus(endpointId: string): PlacementStatus {
+    const contention = this.#sharing.contentionOf(endpointId);
+    return { ...this.#shortfalls.statusOf(endpointId), ...(contention && { contention }) };
   }
 
   /** Endpoints whose workers or placement failure have changed since the last call. */
@@ -248,10 +203,10 @@ export class Placer {
       this.#clearShortfall(endpointId);
       return undefined;
     }
-    const previous = this.#shortfalls.get(endpointId);
+    const previous = this.#shortfalls.of(endpointId);
     // The rank of an endpoint that gave way is kept until its desired workers change.
     const least = Math.max(plan.rank.least, previous?.record === record ? previous.least : 0);
-    return this.#needOf(record, { missing: plan.add, ...plan.rank, least, since: previous?.since ?? now });
+    return this.#needOf({ record, missing: plan.add, ...plan.rank, least, since: previous?.since ?? now });
   }
 
   /** Before any worker is placed: workers requested by name count towards the desired number. */
@@ -263,23 +218,6 @@ export class Placer {
     const pool = config && this.#pools.of(config.accountId);
     if (pool && this.#standbys.resume(endpointId, epochs, { pool, most, now })) this.#changed.add(endpointId);
     this.resume(endpointId, epochs); // less those that run now
-  }
-
-  /** What the other endpoints lack for which changed hosts may have capacity, or for which some is being freed. */
-  #shortfallNeeds(
-    settled: ReadonlySet<string>,
-    changedHosts: ReadonlyMap<string, ReadonlySet<string>>,
-    isFreeing: boolean,
-    now: number,
-  ): PlacedNeed[] {
-    return [...this.#shortfalls].flatMap(([endpointId, shortfall]) => {
-      const among = changedHosts.get(shortfall.record.config.accountId);
-      const isStale =
-        this.#staleFailures.has(endpointId) && now - shortfall.foundAt >= PLACEMENT_FAILURE_CACHE_MS;
-      const isDue = (among !== undefined || isStale || isFreeing) && !settled.has(endpointId);
-      const record = isDue ? this.#store.desiredWorkers.get(endpointId) : undefined;
-      return record ? [{ ...this.#needOf(record, shortfall), among: among ?? NO_HOSTS }] : [];
-    });
   }
 
   #stayingOf(endpointId: string): readonly WorkerRecord[] {
@@ -296,7 +234,7 @@ export class Placer {
       const isRevived = this.#standbys.revive(endpointId, pool, now);
       const found = isRevived
         ? undefined
-        : (this.#freed.take(need.record.config, pool) ?? pool.allocate(need.record.config, need.among));
+        : (this.#promises.take(need.record.config, pool) ?? pool.allocate(need.record.config, need.among));
       if (found) this.#add(need.record, found, now);
       else if (!isRevived) return false;
       this.#changed.add(endpointId);
@@ -310,53 +248,29 @@ export class Placer {
         place,
       );
     }
-    for (const { endpointId } of needs) this.#withdrawSurplus(endpointId, missing.get(endpointId) ?? 0);
+    for (const { endpointId } of needs)
+      this.#promises.withdrawSurplus(endpointId, missing.get(endpointId) ?? 0);
     if (this.#preemptor.canPreempt(accountId) || this.#sharing.isActive)
-      this.#makePlaces(needs, missing, now);
+      this.#promises.make(needs, missing, now);
     for (const need of needs) {
-      const count = missing.get(need.endpointId) ?? 0;
-      if (count > 0) this.#recordShortfall(need, count, pool, now);
-      else this.#clearShortfall(need.endpointId);
+      const { endpointId, record, since, least, canWait } = need;
+      const count = missing.get(endpointId) ?? 0;
+      if (count === 0) this.#clearShortfall(endpointId);
+      else if (this.#shortfalls.record({ record, since, least, canWait, missing: count }, pool, now))
+        this.#changed.add(endpointId);
     }
-  }
-
-  /**
-   * Interruptible pods give way to workers, and capacity that is being freed is promised to them; not to those of a new
-   * version while older ones do the work.
-   */
-  #makePlaces(needs: readonly PlacedNeed[], missing: ReadonlyMap<string, number>, now: number): void {
-    const short = needs
-      .filter(({ canWait }) => !canWait)
-      .map((need) => {
-        const promised = this.#promised.of(need.endpointId).length;
-        return { ...need, has: need.desired - (missing.get(need.endpointId) ?? 0) + promised };
-      });
-    serveFairly(short, now, ({ endpointId }) => {
-      const config = this.#store.desiredWorkers.get(endpointId)?.config;
-      if (!config) return false;
-      return this.#preemptor.makePlace({ promisedTo: endpointId, config, requirement: config }, now);
-    });
   }
 
   /** Workers of other endpoints give way to those that still lack some. */
   #share(now: number): void {
-    const taken = [...this.#shortfalls].filter(([, { isTaken, canWait }]) => isTaken && !canWait);
+    const { taken } = this.#shortfalls;
     const [first] = taken;
     if (!first && !this.#sharing.isActive) return;
-    const short = taken.map(([endpointId, { record, missing, least, since }]) => {
-      return { record, missing: missing - this.#promised.of(endpointId).length, least, since };
+    const short = taken.map(({ record, missing, least, since }) => {
+      return { record, missing: missing - this.#promises.countOf(record.config.endpointId), least, since };
     });
-    const accountId = first?.[1].record.config.accountId ?? "";
+    const accountId = first?.record.config.accountId ?? "";
     for (const endpointId of this.#sharing.plan(accountId, short, now)) this.#changed.add(endpointId);
-  }
-
-  /** More than it lacks, and those for an older version. */
-  #withdrawSurplus(endpointId: string, missing: number): void {
-    const version = this.#store.desiredWorkers.get(endpointId)?.config.version;
-    const places = this.#promised.of(endpointId);
-    const current = places.filter((place) => place.version === version).slice(0, missing);
-    if (current.length < places.length)
-      this.#preemptor.withdraw(places.filter((place) => !current.includes(place)));
   }
 
   /** A worker that keeps failing is tried on another host, if one has capacity. */
@@ -384,35 +298,12 @@ export class Placer {
     this.#revisions.touch(place.hostId);
   }
 
-  #recordShortfall(need: PlacedNeed, missing: number, pool: HostPool, now: number): void {
-    const { endpointId, record, since, least, canWait } = need;
-    const previous = this.#shortfalls.get(endpointId);
-    const isCached =
-      previous?.record === record &&
-      previous.generation === pool.generation &&
-      now - previous.foundAt < PLACEMENT_FAILURE_CACHE_MS;
-    const { failure, isTaken, foundAt, generation } = isCached
-      ? previous
-      : { ...explainIn(pool, record), foundAt: now };
-    const evictionSets = evictionSetsOf(this.#store, record.config, pool);
-    const found = { record, failure, isTaken, missing, since, evictionSets, foundAt, generation };
-    const shortfall = { ...found, least, canWait };
-    if (isCached) this.#staleFailures.add(endpointId);
-    else this.#staleFailures.delete(endpointId);
-    if (!previous || reportOf(previous) !== reportOf(shortfall)) this.#changed.add(endpointId);
-    this.#shortfalls.set(endpointId, shortfall);
-  }
-
   #clearShortfall(endpointId: string): void {
-    this.#withdrawSurplus(endpointId, 0);
-    this.#staleFailures.delete(endpointId);
-    if (this.#shortfalls.delete(endpointId)) this.#changed.add(endpointId);
+    this.#promises.withdrawSurplus(endpointId, 0);
+    if (this.#shortfalls.clear(endpointId)) this.#changed.add(endpointId);
   }
 
-  #needOf(
-    record: DesiredWorkersRecord,
-    { missing, least, canWait, since }: Rank & Pick<Shortfall, "missing" | "since">,
-  ): PlacedNeed {
+  #needOf({ record, missing, least, canWait, since }: Lack): PlacedNeed {
     const { desired, config } = record;
     const {
       endpointId,
@@ -433,14 +324,4 @@ export class Placer {
     this.#hasRetired = true;
     this.#changed.add(worker.endpointId);
   }
-}
-
-function explainIn(pool: HostPool, { config }: DesiredWorkersRecord) {
-  const { isTaken, ...failure } = explainPlacementFailure(config, pool.hosts);
-  return { failure, isTaken, generation: pool.generation };
-}
-
-/** What the endpoint learns of it. */
-function reportOf({ missing, failure, evictionSets }: Shortfall): string {
-  return JSON.stringify([missing, failure.detail, evictionSets]);
 }

@@ -1,20 +1,65 @@
 /**
- * Which of the places that are promised to endpoints one of them takes. Of two the one that comes first may be promised
- * what becomes free later; then they exchange them.
+ * Places that are promised to endpoints while what is there stops: which ones they are promised, and which one of them an
+ * endpoint takes. Of two the one that comes first may be promised what becomes free later; then they exchange them.
  */
+import { type Need, serveFairly } from "../../domain/placement/fleet-plan.ts";
 import { isSuited } from "../../domain/placement/host-fit.ts";
 import type { HostPool, Place } from "../../domain/placement/host-pool.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { allocationsOf, type FleetStore } from "../fleet-store.ts";
+import type { Preemptor } from "../pods/preemptor.ts";
 import { isFreeBeside, type PromisedPlace, type PromisedPlaces } from "../pods/promised-places.ts";
 
-export class FreedPlaces {
+type EndpointPromisesParts = {
+  readonly store: FleetStore;
+  readonly promised: PromisedPlaces;
+  readonly preemptor: Preemptor;
+};
+
+/** An endpoint that lacks workers. */
+type ShortNeed = Need & { readonly canWait: boolean };
+
+export class EndpointPromises {
   readonly #store: FleetStore;
   readonly #promised: PromisedPlaces;
+  readonly #preemptor: Preemptor;
 
-  constructor(parts: { readonly store: FleetStore; readonly promised: PromisedPlaces }) {
+  constructor(parts: EndpointPromisesParts) {
     this.#store = parts.store;
     this.#promised = parts.promised;
+    this.#preemptor = parts.preemptor;
+  }
+
+  /** How many places an endpoint is promised. */
+  countOf(endpointId: string): number {
+    return this.#promised.of(endpointId).length;
+  }
+
+  /**
+   * Interruptible pods give way to workers, and capacity that is being freed is promised to them; not to those of a new
+   * version while older ones do the work. `missing`: workers that each endpoint lacks.
+   */
+  make(needs: readonly ShortNeed[], missing: ReadonlyMap<string, number>, now: number): void {
+    const short = needs
+      .filter(({ canWait }) => !canWait)
+      .map((need) => {
+        const has = need.desired - (missing.get(need.endpointId) ?? 0) + this.countOf(need.endpointId);
+        return { ...need, has };
+      });
+    serveFairly(short, now, ({ endpointId }) => {
+      const config = this.#store.desiredWorkers.get(endpointId)?.config;
+      if (!config) return false;
+      return this.#preemptor.makePlace({ promisedTo: endpointId, config, requirement: config }, now);
+    });
+  }
+
+  /** Withdraws what an endpoint is promised beyond what it lacks, and what was for an older version. */
+  withdrawSurplus(endpointId: string, missing: number): void {
+    const version = this.#store.desiredWorkers.get(endpointId)?.config.version;
+    const places = this.#promised.of(endpointId);
+    const current = places.filter((place) => place.version === version).slice(0, missing);
+    if (current.length < places.length)
+      this.#preemptor.withdraw(places.filter((place) => !current.includes(place)));
   }
 
   /** A place that is free by now. To be called for endpoints in the order in which they get workers. */
