@@ -413,8 +413,8 @@ const OWN: readonly Mutant[] = [
   ),
   mutant(
     "N4",
-    "for (const request of resourceRequests(requirement)) {\n      const best",
-    "for (const request of resourceRequests(requirement).slice(0, 1)) {\n      const best",
+    "for (const request of resourceRequests(requirement)) {\n      let evicting",
+    "for (const request of resourceRequests(requirement).slice(0, 1)) {\n      let evicting",
   ),
   mutant("N5", "diskMb: diskOf(requirement),", "diskMb: 0,"),
   mutant(

@@ -280,7 +280,7 @@ export class DockerRuntime implements Runtime {
       ...(RepoDigests ?? []),
     ]);
     const known = names.filter((name) => !name.includes("<none>"));
-    return [...(files ?? []).map(filesContent), ...new Set(known.map(imageContent))];
+    return [...new Set(known.map(imageContent)), ...(files ?? []).map(filesContent)];
   }
 
   configureCache(options: CacheOptions): void {

@@ -34,6 +34,9 @@ function poolOf(
   return pool;
 }
 
+/** What the lack of an image counts. */
+const IMAGE_LACK = new HostContents().lackOn("unknown", NEEDED.slice(0, 1));
+
 describe("a worker", () => {
   test.for<[string, Parameters<typeof poolOf>[0], string]>([
     ["goes where all is that it needs", { full: [1, NEEDED], large: [8, NEEDED.slice(0, 2)] }, "full"],
@@ -65,9 +68,19 @@ describe("a worker", () => {
     expect([1, 2].map(() => pool.allocate(WORKER)?.hostId)).toEqual(["empty", "frozen"]);
   });
 
+  test.for<[string, readonly string[], readonly string[], readonly string[]]>([
+    ["has its image, though one has its model", NEEDED.slice(0, 1), NEEDED.slice(2, 3), []],
+    ["has all, though others have its image", NEEDED, [], NEEDED.slice(0, 1)],
+    ["has all, though another one has its model", NEEDED, NEEDED.slice(2, 3), []],
+  ])("goes to the one small host that %s, and many are emptier", ([, own, other, others], { expect }) => {
+    const empty = Array.from({ length: 40 }, (_, index) => [`h${index}`, [8, others]] as const);
+    const pool = poolOf({ ...Object.fromEntries(empty), other: [8, other], own: [1, own] });
+    expect(pool.allocate(WORKER)?.hostId).toBe("own");
+  });
+
   test("goes to no host that lacks more than another one with a place", ({ expect }) => {
     const contents = fc.subarray([...NEEDED, "image:other:1"]);
-    const hosts = fc.array(fc.tuple(fc.nat(3), contents), { minLength: 1, maxLength: 12 });
+    const hosts = fc.array(fc.tuple(fc.nat(3), contents), { minLength: 1, maxLength: 60 });
     fc.assert(
       fc.property(hosts, fc.nat(20), (list, before) => {
         const pool = poolOf(Object.fromEntries(list.map((one, index) => [`h${index}`, one])));
@@ -76,7 +89,10 @@ describe("a worker", () => {
         const least = Math.min(...free.map((capacity) => pool.contents.lackOn(capacity.host.hostId, NEEDED)));
         const place = pool.allocate(WORKER);
         expect(place !== undefined).toBe(free.length > 0);
-        if (place) expect(pool.contents.lackOn(place.hostId, NEEDED)).toBe(least);
+        if (!place) return;
+        const lack = pool.contents.lackOn(place.hostId, NEEDED);
+        if (free.length <= 16 || least === 0) expect(lack).toBe(least);
+        expect(lack >= IMAGE_LACK).toBe(least >= IMAGE_LACK); // the image, before all else
       }),
     );
   });
@@ -84,12 +100,19 @@ describe("a worker", () => {
 
 test("what hosts have no more counts no more", ({ expect }) => {
   const contents = new HostContents();
+  const classesOf = (hostId: string) => contents.classesFor(NEEDED).map((isIn) => isIn(hostId));
   contents.record("a", NEEDED);
   contents.record("b", NEEDED.slice(0, 1));
-  expect([...contents.holdersOfRarest(NEEDED)]).toEqual(["a"]);
+  expect([classesOf("a"), classesOf("b")]).toEqual([
+    [true, false, false],
+    [false, true, false],
+  ]);
   contents.record("a", []);
-  expect([...contents.holdersOfRarest(NEEDED)]).toEqual(["b"]);
+  expect([classesOf("a"), classesOf("b")]).toEqual([
+    [false, true],
+    [true, false],
+  ]);
   contents.forget("b");
-  expect(contents.holdersOfRarest(NEEDED).size).toBe(0);
+  expect([classesOf("a"), classesOf("b")]).toEqual([[], []]);
   expect(contents.lackOn("b", NEEDED)).toBe(contents.lackOn("unknown", NEEDED));
 });

@@ -35,15 +35,27 @@ export class HostContents {
     return needed.reduce((sum, content) => sum + (present?.has(content) ? 0 : weightOf(content)), 0);
   }
 
-  /** The hosts that have the rarest of this, and perhaps the rest; none where no host has any of it. */
-  holdersOfRarest(needed: readonly string[]): ReadonlySet<string> {
-    const known = needed.flatMap((content) => this.#holders.get(content) ?? []);
-    return known.reduce(
-      (rarest, holders) => (holders.size < rarest.size ? holders : rarest),
-      known[0] ?? NONE,
-    );
+  /**
+   * The classes of hosts for a worker that needs this, the best first: those that have all, those that have at least the
+   * image, the others. None where no host has any of it.
+   */
+  classesFor(needed: readonly string[]): readonly HostClass[] {
+    const holders = needed.map((content) => this.#holders.get(content) ?? NONE);
+    if (holders.every(({ size }) => size === 0)) return [];
+    const rarest = holders.reduce((least, one) => (one.size < least.size ? one : least));
+    const whole = new Set([...rarest].filter((hostId) => this.lackOn(hostId, needed) === 0));
+    const images = needed.filter(isImageContent).map((content) => this.#holders.get(content) ?? NONE);
+    const hasImage = (hostId: string) => images.every((one) => one.has(hostId));
+    const classes: HostClass[] = [(hostId) => !hasImage(hostId)];
+    if (images.every(({ size }) => size > 0))
+      classes.unshift((hostId) => hasImage(hostId) && !whole.has(hostId));
+    if (whole.size > 0) classes.unshift((hostId) => whole.has(hostId));
+    return classes;
   }
 }
+
+/** Whether a host belongs to it. */
+export type HostClass = (hostId: string) => boolean;
 
 const NONE: ReadonlySet<string> = new Set();
 

@@ -7,10 +7,10 @@
  * P3  A worker without GPUs goes to a host with GPUs only if it fits no other.
  * P4  Standby workers take no capacity; a worker goes where it evicts none, if there is such a place.
  * P5  Of those it goes where most of what it needs is stored: its image first, then files and models. P2 decides among
- *     equals. Only where few hosts have any of it are all of them considered.
+ *     equals. Of the hosts that have only a part of it, 16 places are compared.
  */
 import type { QueueReason } from "../../contract/job.ts";
-import { HostContents } from "./host-contents.ts";
+import { type HostClass, HostContents } from "./host-contents.ts";
 import { HostCapacity, type CandidateHost, type Size, type Allocation } from "./host-capacity.ts";
 import { resourceRequests, fitOf, type ResourceRequest, type Requirement } from "./host-fit.ts";
 
@@ -98,16 +98,23 @@ export class HostPool {
   ): Found | undefined {
     const hostId = requirement.pod?.hostId ?? null;
     const named = hostId === null ? among : new Set([hostId]);
-    const holders = this.contents.holdersOfRarest(requirement.contents ?? []);
+    const needed = requirement.contents ?? [];
+    const classes = this.contents.classesFor(needed);
+    const lackOn = (id: string) => (classes.length === 0 ? 0 : this.contents.lackOn(id, needed));
     for (const request of resourceRequests(requirement)) {
-      const best = new BestPlace(this.contents, requirement.contents ?? [], holders);
-      const candidates = named ? this.#named(named) : this.#candidates(requirement, request, holders);
-      for (const capacity of candidates) {
-        if (except?.has(capacity.host.hostId)) continue;
-        const fit = fitOf(capacity, requirement, request);
-        if (fit.kind !== "misfit" && best.take({ capacity, ...fit })) break;
+      let evicting: Found | undefined;
+      for (const isIn of classes.length === 0 ? ANY_HOST : classes) {
+        const best = new BestPlace(lackOn);
+        for (const capacity of named ? this.#named(named) : this.#candidates(requirement, request)) {
+          const { hostId: id } = capacity.host;
+          if (!isIn(id) || except?.has(id)) continue;
+          const fit = fitOf(capacity, requirement, request);
+          if (fit.kind !== "misfit" && best.take({ capacity, ...fit })) break;
+        }
+        if (best.found) return best.found;
+        evicting ??= best.evicting;
       }
-      if (best.found) return best.found;
+      if (evicting) return evicting;
     }
     return undefined;
   }
@@ -126,19 +133,7 @@ export class HostPool {
     }
   }
 
-  /** `first`: hosts that come before all. */
-  *#candidates(
-    requirement: Requirement,
-    request: ResourceRequest,
-    first: ReadonlySet<string>,
-  ): Generator<HostCapacity> {
-    if (first.size > 0)
-      for (const capacity of this.#inOrder(requirement, request))
-        if (first.has(capacity.host.hostId)) yield capacity;
-    yield* this.#inOrder(requirement, request);
-  }
-
-  *#inOrder(requirement: Requirement, request: ResourceRequest): Generator<HostCapacity> {
+  *#candidates(requirement: Requirement, request: ResourceRequest): Generator<HostCapacity> {
     if (request.kind === "cpu") {
       const vcpus = Math.floor(request.cpuMilli / 1_000);
       for (const key of [WITHOUT_GPUS, WITH_GPUS]) yield* this.#indexFor(key).from(vcpus, "most free");
@@ -169,37 +164,39 @@ export class HostPool {
   }
 }
 
-/** So many places are compared where some hosts have a part of what a worker needs. */
+const ANY_HOST: readonly HostClass[] = [() => true];
+
+/** So many places of a class of hosts are compared. */
 const COMPARED_MAX = 16;
 
-/** The best of the places that it gets (P4, P5). */
+/** The best place within a class of hosts (P4, P5). */
 class BestPlace {
-  readonly #contents: HostContents;
-  readonly #needed: readonly string[];
-  /** Where no host has any of it, all are equal. */
-  readonly #areEqual: boolean;
-  #best: { readonly place: Found; readonly evicts: boolean; readonly lack: number } | undefined;
+  readonly #lackOn: (hostId: string) => number;
+  #found: Found | undefined;
+  #lack = Number.POSITIVE_INFINITY;
   #compared = 0;
+  /** The first place that evicts a standby worker. */
+  evicting: Found | undefined;
 
-  constructor(contents: HostContents, needed: readonly string[], holders: ReadonlySet<string>) {
-    this.#contents = contents;
-    this.#needed = needed;
-    this.#areEqual = holders.size === 0;
+  constructor(lackOn: (hostId: string) => number) {
+    this.#lackOn = lackOn;
   }
 
+  /** The one where least is missing, of those that evict none. */
   get found(): Found | undefined {
-    return this.#best?.place;
+    return this.#found;
   }
 
   /** Whether no other place need be looked at. */
   take(place: Found): boolean {
-    const evicts = place.capacity.wouldEvict(place.gpuIndexes);
-    const lack = this.#areEqual ? 0 : this.#contents.lackOn(place.capacity.host.hostId, this.#needed);
-    const best = this.#best;
-    const isBetter = !best || (evicts === best.evicts ? lack < best.lack : best.evicts);
-    if (isBetter) this.#best = { place, evicts, lack };
+    if (place.capacity.wouldEvict(place.gpuIndexes)) {
+      this.evicting ??= place;
+      return false;
+    }
+    const lack = this.#lackOn(place.capacity.host.hostId);
+    if (lack < this.#lack) [this.#found, this.#lack] = [place, lack];
     this.#compared += 1;
-    return this.#best?.evicts === false && (this.#best.lack === 0 || this.#compared >= COMPARED_MAX);
+    return this.#lack === 0 || this.#compared >= COMPARED_MAX;
   }
 }
 

@@ -30,7 +30,7 @@ export function hasFlashBoot({ flashBootType }: Pick<EndpointConfig, "flashBootT
   return flashBootType === "FLASHBOOT" || flashBootType === "PRIORITY_FLASHBOOT";
 }
 
-/** How many standby workers an endpoint is to have at all times. */
+/** How many workers an endpoint is to have at all times, on standby or running. */
 export function preparedBy({
   workersPfbTarget = 0,
   workersMax,

@@ -56,16 +56,17 @@ export class PreparedWorkers {
     const present = store
       .workersOf(config.endpointId)
       .filter(({ version, retiredIn }) => version === config.version && retiredIn === null);
-    let missing = targetOf(config) - present.length;
-    const before = missing;
-    while (missing > 0 && this.#prepare(config, now)) missing -= 1;
-    return missing < before;
+    const target = targetOf(config) - present.length;
+    let missing = target;
+    const except = missing > 0 ? this.#unableToFreeze(config.accountId) : new Set<string>();
+    while (missing > 0 && this.#prepare(config, except, now)) missing -= 1;
+    return missing < target;
   }
 
-  #prepare(config: EndpointConfig, now: number): boolean {
+  /** `except`: hosts to leave out; those that have no capacity for it are added. */
+  #prepare(config: EndpointConfig, except: Set<string>, now: number): boolean {
     const { store, pools, revisions, standbys } = this.#parts;
     const pool = pools.of(config.accountId);
-    const except = this.#unableToFreeze(config.accountId);
     for (let looked = 0; looked < HOSTS_MAX; looked += 1) {
       const place = pool.allocate(config, undefined, except);
       if (!place) return false;
