@@ -8,7 +8,8 @@ import { secondsSince } from "../core/format.ts";
 import { type DeploymentDocument, showDeployment } from "./deployment-report.ts";
 import { ownHostOf } from "./endpoint-urls.ts";
 import type { Target } from "./target.ts";
-import { awaitWorkers, type ReadyEndpoint, unreadyOf } from "./readiness.ts";
+import { requireNoFailure, workerFailures } from "./worker-failures.ts";
+import { awaitWorkers } from "./worker-wait.ts";
 import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { ensureFlashDirectory } from "../project/project.ts";
@@ -35,6 +36,7 @@ export async function deployBuildToEnvironment(
   const deployment = await deployWithProgress(cli, service, order);
   const { endpoints, removed } = deployment;
   const workers = await awaitWorkers(cli, service, { manifest, endpoints, limitSeconds });
+  const failures = await workerFailures(service, workers);
   const hostOf = endpoints.some(({ type }) => type === "LB") ? await ownHostOf(service) : undefined;
   showDeployment(cli.terminal, manifest, deployment, hostOf);
   cli.terminal.json({
@@ -44,6 +46,7 @@ export async function deployBuildToEnvironment(
     endpoints,
     removed,
     workers,
+    failures,
     warnings: [...warnings, ...(cli.warnings?.messages ?? [])],
     seconds: secondsSince(startedAt),
   } satisfies DeploymentDocument);
@@ -52,7 +55,7 @@ export async function deployBuildToEnvironment(
       "Fix them and run the command again: what succeeded stays as it is.",
     ]);
   }
-  requireReady(workers);
+  requireNoFailure(failures);
 }
 
 async function deployWithProgress(cli: Cli, service: Service, order: BuildDeployment): Promise<Deployment> {
@@ -78,16 +81,6 @@ async function deployWithProgress(cli: Cli, service: Service, order: BuildDeploy
   if (deployment.hasFailed) step.fail(`Deployed to ${name} partly (${stepSeconds} s)`);
   else step.done(`Deployed to ${name} (${stepSeconds} s)`);
   return deployment;
-}
-
-/** Older workers keep serving, but what was deployed does not run. */
-function requireReady(workers: readonly ReadyEndpoint[]): void {
-  const reasons = unreadyOf(workers).map(({ name, reason }) => `${name}: ${reason}`);
-  if (reasons.length === 0) return;
-  throw new Failure("Everything is saved, but not every endpoint has a ready worker.", [
-    ...reasons,
-    "Workers of the previous version keep running. Fix the problem and deploy again; --no-wait does not wait.",
-  ]);
 }
 
 /** Writes `.flash/context.json`: the last deployment of the project, by which scripts find their functions. */

@@ -18,7 +18,7 @@ import { Failure } from "../../src/std/failure.ts";
 import { deploy, type DeployedEndpoint } from "../deploy/deployment.ts";
 import { ensureTarget, findApp } from "../deploy/target.ts";
 import { uploadWithProgress } from "../deploy/upload.ts";
-import { awaitWorkers, type ReadyEndpoint, unreadyOf } from "../deploy/readiness.ts";
+import { awaitWorkers, type ReadyEndpoint, unreadyOf } from "../deploy/worker-wait.ts";
 import { openLocalEdge } from "../local/local-edge.ts";
 import { appNameOf, FLASH_DIRECTORY } from "../project/project.ts";
 import { type LocalServer, startLocalServer } from "../server/local-server.ts";
