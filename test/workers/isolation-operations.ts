@@ -168,6 +168,8 @@ const ENDPOINTS = [
 const ACCOUNT = [
   graphql({ takes: [] }, (_, mark) => `mutation { joinTokenCreate(input: { name: "${mark}" }) { token } }`),
   graphql({ takes: [] }, () => "{ myself { joinTokens { id name } } }"),
+  graphql({ takes: [] }, () => "mutation { createSignInLink { url } }"),
+  graphql({ takes: [] }, () => "{ signIns { id apiKeyId client } }"),
   http("GET", "/v1/hosts", { takes: [] }),
   graphql({ takes: [] }, () => "{ myself { budgets { endpointId spent } } }"),
   http("GET", "/v1/budgets", { takes: [] }),
