@@ -2,6 +2,7 @@
 import { ERRORS, errorBody } from "./contract/errors.ts";
 import { problemOfRootKey } from "./contract/root-key.ts";
 import type { Env } from "./env.ts";
+import { withSignIn } from "./gateway/console/cookie.ts";
 import { refusedTransport, withHsts } from "./gateway/transport.ts";
 import { maintain } from "./maintenance/tasks.ts";
 import { edgeRoutes } from "./routes.ts";
@@ -24,6 +25,6 @@ export default {
   fetch: async (request: Request, env: Env, context: ExecutionContext): Promise<Response> =>
     refusedTransport(request, env) ??
     refusedConfiguration(env) ??
-    withHsts(request, await routes.fetch(request, env, context)),
+    withHsts(request, await routes.fetch(withSignIn(request), env, context)),
   scheduled: async (_event: ScheduledController, env: Env): Promise<void> => await maintain(env, Date.now()),
 };

@@ -6,6 +6,7 @@ import { artifactRoutes } from "./gateway/artifacts/routes.ts";
 import { ServiceError } from "./contract/errors.ts";
 import { renderError } from "./gateway/errors.ts";
 import { openApi } from "./gateway/docs/openapi/document.ts";
+import { consoleRoutes } from "./gateway/console/routes.ts";
 import { docsRoutes, homeRoutes, loginRoutes } from "./gateway/docs/routes.ts";
 import { loadBalancingRoutes } from "./gateway/load-balancing/routes.ts";
 import { podRoutes } from "./gateway/pods/routes.ts";
@@ -38,6 +39,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   routes.route("/docs/graphql", schemaPageRoutes());
   routes.route("/docs", docsRoutes());
   routes.route("/flash", loginRoutes());
+  routes.route("/console", consoleRoutes());
   routes.route("/graphql", graphqlRoutes());
   routes.notFound((context) => {
     throw new ServiceError("not_found", `There is nothing at ${context.req.path}.`);

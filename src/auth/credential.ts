@@ -7,6 +7,8 @@ const PREFIXES = {
   "join-token": "erj_",
   "live-token": "erl_",
   "pod-key": "erp_",
+  "sign-in": "ers_",
+  "sign-in-link": "erk_",
   "upload-token": "eru_",
 } as const;
 
@@ -58,6 +60,8 @@ export function kindOfCredential(credential: string): CredentialKind {
   if (credential.startsWith(PREFIXES["join-token"])) return "join-token";
   if (credential.startsWith(PREFIXES["live-token"])) return "live-token";
   if (credential.startsWith(PREFIXES["pod-key"])) return "pod-key";
+  if (credential.startsWith(PREFIXES["sign-in"])) return "sign-in";
+  if (credential.startsWith(PREFIXES["sign-in-link"])) return "sign-in-link";
   if (credential.startsWith(PREFIXES["upload-token"])) return "upload-token";
   return "api-key";
 }

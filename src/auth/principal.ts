@@ -1,12 +1,13 @@
 /**
  * Callers of the public APIs: the account behind an API key.
  *
- * P1  Only a credential of the kind "API key" is looked up; host and join tokens never are.
+ * P1  Only an API key and the token of a sign-in are looked up; host and join tokens never are.
  * P2  A revoked or narrowed key has lost what it lost within CREDENTIAL_CACHE_MS.
  * P3  The key of the environment works only while it stands there.
  * P4  No message reveals more about a key than that it is missing or wrong.
  * P5  A key that expires does so on time, whatever is remembered of it.
  * P6  A text that was never given out is not looked up, and others only so often for one network.
+ * P7  A sign-in has the rights of its key, and ends with it.
  */
 import {
   ensureRootApiKey,
@@ -14,6 +15,7 @@ import {
   recordApiKeyUse,
   type FoundApiKey,
 } from "../db/credentials/api-keys.ts";
+import { findSignInKey } from "../db/credentials/sign-ins.ts";
 import { openDatabase } from "../db/database.ts";
 import { NO_PERMISSIONS, CREDENTIAL_CACHE_MS, type Permissions } from "../domain/accounts/permissions.ts";
 import type { Env } from "../env.ts";
@@ -36,6 +38,8 @@ export type Principal = {
   readonly isRoot: boolean;
   readonly permissions: Permissions;
   readonly expiresAt: number | null;
+  /** The browser's sign-in through which the key is used. */
+  readonly signInId?: string;
   /** The environment to whose things alone the caller is let; see environment-principal.ts. */
   readonly flashEnvironmentId?: string;
   /** The pod to which alone the caller is let; see pod-principal.ts. */
@@ -50,6 +54,7 @@ const ENDPOINT_KEY =
   "Unauthorized: this is the key of a single endpoint, which opens the queue API of that endpoint only. Send an API key of the account.";
 const POD_KEY =
   "Unauthorized: this is the key of a pod, which opens that pod in the management API only. Send an API key of the account.";
+const ENDED_SIGN_IN = "Unauthorized: this sign-in has ended, or its API key has. Sign in again.";
 const ENVIRONMENT_KEY =
   "Unauthorized: this is the key of a flash environment, which opens the endpoints of that environment only. Send an API key of the account.";
 
@@ -68,6 +73,8 @@ export const ANONYMOUS: Principal = {
 export function callerName({ apiKeyId, flashEnvironmentId, podId, permissions }: Principal): string {
   return apiKeyId || flashEnvironmentId || podId || JSON.stringify(permissions.endpoints);
 }
+
+type FoundSignIn = FoundApiKey & { readonly signInId: string };
 
 const CACHED_KEYS = 10_000;
 /** As many endpoints that a key names take about as much memory as a key that names none. */
@@ -99,16 +106,22 @@ export async function authenticate(
   if (kind === "endpoint-key") return { kind: "unauthorized", message: ENDPOINT_KEY };
   if (kind === "environment-key") return { kind: "unauthorized", message: ENVIRONMENT_KEY };
   if (kind === "pod-key") return { kind: "unauthorized", message: POD_KEY };
-  if (kind !== "api-key") return { kind: "unauthorized", message: WRONG_KEY }; // P1
+  if (kind !== "api-key" && kind !== "sign-in") return { kind: "unauthorized", message: WRONG_KEY }; // P1
 
   const principal = cache.recall(key, now) ?? (await resolve(env, key, now, network));
   const isUsable = principal !== undefined && !hasExpired(principal, now); // P5
-  return isUsable ? principal : { kind: "unauthorized", message: WRONG_KEY };
+  if (isUsable) return principal;
+  return { kind: "unauthorized", message: kind === "sign-in" ? ENDED_SIGN_IN : WRONG_KEY };
 }
 
 /** Has this isolate look a changed key up again at its next use; others do within CREDENTIAL_CACHE_MS. */
 export function forgetApiKey(apiKeyId: string): void {
   cache.forget((principal) => principal.apiKeyId === apiKeyId);
+}
+
+/** The same for a sign-in that was ended. */
+export function forgetSignIn(signInId: string): void {
+  cache.forget((principal) => principal.signInId === signInId);
 }
 
 async function resolve(
@@ -124,7 +137,10 @@ async function resolve(
     if (!mayBeIssued(key)) return undefined; // P6
     if (network !== undefined) refuseExhausted("credentials", network, now); // P6
   }
-  const found = await findUsableKey(env, hash, isRootKey, now);
+  const found =
+    kindOfCredential(key) === "sign-in"
+      ? await findUsableSignIn(env, hash)
+      : await findUsableKey(env, hash, isRootKey, now);
   if (found === undefined || hasExpired(found, now)) {
     cache.reject(hash, now);
     if (network !== undefined) await countFailure(env, "credentials", network, now);
@@ -155,6 +171,16 @@ async function findUsableKey(
 
   await ensureRootApiKey(db, hash, now);
   return await findApiKeyByHash(db, hash);
+}
+
+/** What a sign-in stands for; one of the key of the environment stands only while that key does. */
+async function findUsableSignIn(env: AuthEnv, hash: string): Promise<FoundSignIn | undefined> {
+  const found = await findSignInKey(openDatabase(env.DB), hash);
+  if (found === undefined) return undefined;
+  const { keyHash, ...usable } = found;
+  if (!usable.isRoot) return usable; // P7
+  const isInForce = env.ROOT_API_KEY && timingSafeEqual(keyHash, await hashKey(env.ROOT_API_KEY)); // P3
+  return isInForce ? usable : undefined;
 }
 
 function hasExpired({ expiresAt }: { readonly expiresAt: number | null }, now: number): boolean {

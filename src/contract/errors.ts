@@ -77,6 +77,7 @@ const MANAGEMENT_ERRORS = {
   network_volume_not_found: { status: 404 },
   network_volume_in_use: { status: 400 },
   api_key_not_found: { status: 404 },
+  sign_in_not_found: { status: 404 },
   host_not_found: { status: 404 },
   join_token_not_found: { status: 404 },
   pod_not_found: { status: 404 },

@@ -42,6 +42,7 @@ export type AuditSubject = {
     | "pod"
     | "registry_auth"
     | "secret"
+    | "sign_in"
     | "template"
     | "webhook_secret"
     | "worker";

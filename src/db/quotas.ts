@@ -12,6 +12,7 @@ import {
   pod,
   registryAuth,
   secret,
+  signIn,
   template,
 } from "./schema.ts";
 
@@ -25,6 +26,7 @@ const FLASH_APPS_MAX = 500;
 const FLASH_UPLOADS_MAX = 500;
 const TEMPLATES_MAX = 2_000;
 const SECRETS_MAX = 2_000;
+const SIGN_INS_MAX = 1_000;
 const REGISTRY_AUTHS_MAX = 500;
 const NETWORK_VOLUMES_MAX = 1_000;
 const PODS_MAX = 1_000;
@@ -42,6 +44,7 @@ const QUOTAS = {
   pod: { table: pod, max: PODS_MAX },
   registryAuth: { table: registryAuth, max: REGISTRY_AUTHS_MAX },
   secret: { table: secret, max: SECRETS_MAX },
+  signIn: { table: signIn, max: SIGN_INS_MAX },
   template: { table: template, max: TEMPLATES_MAX },
 } as const;
 

@@ -75,6 +75,30 @@ export const apiKey = sqliteTable(
   ],
 );
 
+/** Browsers that are signed in to the console, and links that sign one in. A row ends with its key. */
+export const signIn = sqliteTable(
+  "sign_in",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    /** The key whose rights it has. */
+    apiKeyId: text("api_key_id").notNull(),
+    /** SHA-256 of the cookie's token, or of a link's code, in hex. */
+    hash: text("hash").notNull(),
+    /** A link that nobody has followed yet. */
+    isLink: flag("is_link").notNull(),
+    /** The browser as it names itself. */
+    client: text("client").notNull(),
+    createdAt: integer("created_at").notNull(),
+    expiresAt: integer("expires_at").notNull(),
+  },
+  (table) => [
+    uniqueIndex("sign_in_hash").on(table.hash),
+    index("sign_in_account").on(table.accountId, table.createdAt),
+    index("sign_in_expiry").on(table.expiresAt),
+  ],
+);
+
 export const template = sqliteTable(
   "template",
   {

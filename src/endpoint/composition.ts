@@ -31,6 +31,7 @@ import { RunningTimes } from "./queue/running-times.ts";
 import { SegmentDeadlines } from "./queue/segment-deadlines.ts";
 import { Autoscaler, type DesiredState } from "./scaling/autoscaler.ts";
 import { Rollout } from "./scaling/rollout.ts";
+import { Trial } from "./scaling/trial.ts";
 import { WorkerConcurrency } from "./scaling/worker-set.ts";
 import { Workload } from "./scaling/workload.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
@@ -86,6 +87,7 @@ export type Endpoint = {
   readonly batches: BatchHandlers;
   readonly agents: AgentExchanges;
   readonly scaling: Pick<Autoscaler, "repeat">;
+  readonly trial: Trial;
   readonly loadBalancing: LoadBalancing;
   readonly metrics: MetricsHandlers;
   readonly shards: Shards;
@@ -164,6 +166,7 @@ export function openEndpoint(
     ...clients,
     agents: agents.exchanges,
     scaling: scaling.scaling,
+    trial: scaling.trial,
     loadBalancing,
     metrics,
     shards,
@@ -302,8 +305,9 @@ function openScaling(
   const requests = new RequestTracker({ activity, facts });
   const work = new Workload({ claims, ledger, requests, others });
   const stored = factStore.fact<DesiredState>("desired_workers");
-  const scaling = new Autoscaler({ stored, ledger, work, facts, concurrency, rollout });
-  return { concurrency, rollout, requests, work, scaling };
+  const trial = new Trial(factStore.fact("trial"));
+  const scaling = new Autoscaler({ stored, ledger, work, facts, concurrency, rollout, trial });
+  return { concurrency, rollout, trial, requests, work, scaling };
 }
 
 type Scaling = ReturnType<typeof openScaling>;

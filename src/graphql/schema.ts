@@ -4,6 +4,7 @@ import { accountResolvers, accountSdl } from "./account/account.ts";
 import { keyResolvers, keySdl } from "./account/api-keys.ts";
 import { auditResolvers, auditSdl } from "./account/audit-log.ts";
 import { budgetResolvers, budgetSdl } from "./account/budgets.ts";
+import { signInResolvers, signInSdl } from "./account/sign-ins.ts";
 import { usageResolvers, usageSdl } from "./account/usage.ts";
 import { catalogResolvers } from "./compute/catalog-resolvers.ts";
 import { catalogSdl } from "./compute/catalog-schema.graphql.ts";
@@ -66,6 +67,7 @@ export const managementSchema = makeExecutableSchema({
     scalarSdl,
     accountSdl,
     keySdl,
+    signInSdl,
     auditSdl,
     catalogSdl,
     endpointSdl,
@@ -86,6 +88,7 @@ export const managementSchema = makeExecutableSchema({
     scalarResolvers,
     accountResolvers,
     keyResolvers,
+    signInResolvers,
     auditResolvers,
     catalogResolvers,
     endpointResolvers,

@@ -11,6 +11,7 @@ import { removeOrphanedFlashApps } from "../db/flash/apps.ts";
 import { removeOldAuthRequests } from "../db/flash/auth-requests.ts";
 import { listExpiredHosts, revokeHost } from "../db/hosts.ts";
 import { removeExpiredJoinTokens } from "../db/credentials/join-tokens.ts";
+import { removeExpiredSignIns } from "../db/credentials/sign-ins.ts";
 import { removeOldLogDays } from "../db/log-days.ts";
 import { removeOrphanedTemplates, ORPHAN_RETENTION_MS } from "../db/templates.ts";
 import { removeOldUsage, USAGE_RETENTION_MS } from "../db/usage.ts";
@@ -58,6 +59,10 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   {
     name: "remove expired join tokens",
     run: ({ db, now }) => removeExpiredJoinTokens(db, now, MAINTENANCE_ROWS_MAX),
+  },
+  {
+    name: "remove expired sign-ins",
+    run: ({ db, now }) => removeExpiredSignIns(db, now, MAINTENANCE_ROWS_MAX),
   },
   { name: "remove hosts whose key has expired", run: removeExpiredHosts },
   {

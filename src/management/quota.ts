@@ -13,6 +13,7 @@ const QUOTA_NOUNS: Record<QuotaKind, string> = {
   pod: "pods",
   registryAuth: "registry credentials",
   secret: "secrets",
+  signIn: "browsers signed in and unused links to sign in",
   template: "templates, those included that came inline with an endpoint",
 };
 

@@ -344,6 +344,20 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
       created_at: 1,
     },
   ],
+  [
+    18,
+    "sign_in",
+    {
+      id: "i1",
+      account_id: "acme",
+      api_key_id: "k1",
+      hash: "i".repeat(64),
+      is_link: 0,
+      client: "Firefox",
+      created_at: 1,
+      expires_at: 2,
+    },
+  ],
   [14, "fleet_stock", { account_id: "acme", at: 1, hosts: "[]" }],
 ];
 
@@ -392,6 +406,7 @@ async function readAll(database: TestDatabase) {
   return {
     account: await db.select().from(schema.account),
     apiKey: await db.select().from(schema.apiKey),
+    signIn: await db.select().from(schema.signIn),
     template: await db.select().from(schema.template),
     endpoint: await db.select().from(schema.endpoint).orderBy(schema.endpoint.id),
     endpointRemoval: await db.select().from(schema.endpointRemoval),

@@ -96,6 +96,7 @@ const KINDS: Record<
     unique: "name",
     create: (name) => `secretCreate(input: { name: "${name}", value: "v" }) { id }`,
   },
+  signIn: { table: "sign_in", key: "id", unique: "hash", create: () => "createSignInLink { url }" },
   template: {
     table: "template",
     key: "id",

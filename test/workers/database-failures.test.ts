@@ -29,6 +29,7 @@ const OPERATIONS: Record<string, (client: Client) => Promise<string> | string> =
     'createNetworkVolume(input: { name: "v", size: 1, dataCenterId: "EU-RO-1" }) { id }',
   saveRegistryAuth: () => 'saveRegistryAuth(input: { name: "r", username: "u", password: "p" }) { id }',
   createApiKey: () => 'createApiKey(input: { name: "k", level: ALL }) { token }',
+  createSignInLink: () => "createSignInLink { url }",
   joinTokenCreate: () => 'joinTokenCreate(input: { name: "j" }) { token }',
   webhookSecretRotate: () => "webhookSecretRotate { secret }",
   updateUserSettings: () => 'updateUserSettings(input: { pubKey: "k" }) { id }',

@@ -158,6 +158,12 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
   updateApiKey: async (client) =>
     `updateApiKey(input: { id: "${await freshKeyId(client)}", name: "new" }) { id }`,
   revokeApiKey: async (client) => `revokeApiKey(id: "${await freshKeyId(client)}")`,
+  createSignInLink: () => "createSignInLink { expiresAt }",
+  endSignIn: async (client) => {
+    await client.send("mutation { createSignInLink { url } }");
+    const { data } = await client.send("{ signIns { id } }");
+    return `endSignIn(id: "${data.signIns[0].id}")`;
+  },
   approveFlashAuthRequest: async (client) => {
     const { data } = await client.send("mutation { createFlashAuthRequest { id } }");
     const { id } = data.createFlashAuthRequest;

@@ -168,6 +168,8 @@ const ENDPOINTS = [
 const ACCOUNT = [
   graphql({ takes: [] }, (_, mark) => `mutation { joinTokenCreate(input: { name: "${mark}" }) { token } }`),
   graphql({ takes: [] }, () => "{ myself { joinTokens { id name } } }"),
+  graphql({ takes: [] }, () => "mutation { createSignInLink { url } }"),
+  graphql({ takes: [] }, () => "{ signIns { id apiKeyId client } }"),
   http("GET", "/v1/hosts", { takes: [] }),
   graphql({ takes: [] }, () => "{ myself { budgets { endpointId spent } } }"),
   http("GET", "/v1/budgets", { takes: [] }),
@@ -380,6 +382,8 @@ const QUEUE = [
   http("GET", "/v2/*/requests", ENDPOINT),
   http("GET", "/v2/*/logs", ENDPOINT),
   http("POST", "/v2/*/purge-queue", ENDPOINT),
+  http("POST", "/v2/*/trial", ENDPOINT),
+  http("DELETE", "/v2/*/trial", ENDPOINT),
   http("GET", "/v2/*/status/*", JOB),
   http("GET", "/v2/*/status-sync/*?wait=1000", { ...JOB, waits: true }),
   http("GET", "/v2/*/stream/*", { ...JOB, waits: true }),

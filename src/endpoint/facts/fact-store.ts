@@ -10,7 +10,8 @@ export type FactName =
   | "checkpoint"
   | "desired_workers"
   | "rollout"
-  | "shards";
+  | "shards"
+  | "trial";
 
 /** Facts of which there are several: the rest of the name identifies the subject, such as the id of a host. */
 export type FactPrefix = "claims:";
