@@ -117,7 +117,7 @@ test("jobs are spread over the objects, and each is read and cancelled where it 
   await split(endpointId, 3);
   const ids = await submitMany(endpointId, 60);
   const byShard = Map.groupBy(ids, shardOfJob);
-  expect([...byShard.keys()].toSorted()).toEqual([0, 1, 2]);
+  expect(new Set(byShard.keys())).toEqual(new Set([0, 1, 2]));
   for (const ofShard of byShard.values()) expect(ofShard.length).toBeGreaterThan(10);
   for (const id of ids) {
     const { status, body } = await call("GET", `/v2/${endpointId}/status/${id}`);
@@ -276,7 +276,7 @@ test("a deleted endpoint leaves no rows in any object, and ids of objects that n
   await until(isEmpty, "the objects are empty");
 });
 
-test("a template or limit that changes is known to all objects", async ({ expect }) => {
+test("a template or limit that changes is known to all objects", async () => {
   const endpointId = await createEndpoint("workersMax: 0");
   await split(endpointId, 2);
   await graphql(

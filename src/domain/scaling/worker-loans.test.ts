@@ -19,7 +19,8 @@ test("free workers go where most jobs wait for each worker", ({ expect }) => {
   const moves = planLoans(demands, workers, TERMS, NOW);
   expect(moves.map(({ to }) => to)).toEqual([1, 1, 1]);
   const fewer = planLoans([demand(0, 0), demand(1, 1), demand(2, 1)], workers, TERMS, NOW);
-  expect(fewer.map(({ to }) => to).toSorted()).toEqual([1, 2]);
+  expect(new Set(fewer.map(({ to }) => to))).toEqual(new Set([1, 2]));
+  expect(fewer).toHaveLength(2);
 });
 
 test("workers that move already are counted where they go, and are not moved again", ({ expect }) => {
