@@ -8,7 +8,8 @@ import { secondsSince } from "../core/format.ts";
 import { type DeploymentDocument, showDeployment } from "./deployment-report.ts";
 import { ownHostOf } from "./endpoint-urls.ts";
 import type { Target } from "./target.ts";
-import { awaitWorkers, type ReadyEndpoint, unreadyOf } from "./readiness.ts";
+import { requireNoFailure, workerFailures } from "./worker-failures.ts";
+import { awaitWorkers, type WaitSettings } from "./worker-wait.ts";
 import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { ensureFlashDirectory } from "../project/project.ts";
@@ -19,8 +20,7 @@ type BuildDeployment = {
   readonly manifest: FlashManifest;
   readonly prunes: boolean;
   readonly warnings: readonly string[];
-  /** How long to wait until workers are ready; 0 for not at all. */
-  readonly waitSeconds: number;
+  readonly waiting: WaitSettings;
   /** When the command started, from `performance.now()`. */
   readonly startedAt: number;
 };
@@ -31,10 +31,11 @@ export async function deployBuildToEnvironment(
   service: Service,
   order: BuildDeployment,
 ): Promise<void> {
-  const { target, manifest, warnings, startedAt, waitSeconds: limitSeconds } = order;
+  const { target, manifest, warnings, startedAt, waiting } = order;
   const deployment = await deployWithProgress(cli, service, order);
   const { endpoints, removed } = deployment;
-  const workers = await awaitWorkers(cli, service, { manifest, endpoints, limitSeconds });
+  const workers = await awaitWorkers(cli, service, { manifest, endpoints, ...waiting });
+  const failures = await workerFailures(service, workers);
   const hostOf = endpoints.some(({ type }) => type === "LB") ? await ownHostOf(service) : undefined;
   showDeployment(cli.terminal, manifest, deployment, hostOf);
   cli.terminal.json({
@@ -44,6 +45,7 @@ export async function deployBuildToEnvironment(
     endpoints,
     removed,
     workers,
+    failures,
     warnings: [...warnings, ...(cli.warnings?.messages ?? [])],
     seconds: secondsSince(startedAt),
   } satisfies DeploymentDocument);
@@ -52,7 +54,7 @@ export async function deployBuildToEnvironment(
       "Fix them and run the command again: what succeeded stays as it is.",
     ]);
   }
-  requireReady(workers);
+  requireNoFailure(failures);
 }
 
 async function deployWithProgress(cli: Cli, service: Service, order: BuildDeployment): Promise<Deployment> {
@@ -78,16 +80,6 @@ async function deployWithProgress(cli: Cli, service: Service, order: BuildDeploy
   if (deployment.hasFailed) step.fail(`Deployed to ${name} partly (${stepSeconds} s)`);
   else step.done(`Deployed to ${name} (${stepSeconds} s)`);
   return deployment;
-}
-
-/** Older workers keep serving, but what was deployed does not run. */
-function requireReady(workers: readonly ReadyEndpoint[]): void {
-  const reasons = unreadyOf(workers).map(({ name, reason }) => `${name}: ${reason}`);
-  if (reasons.length === 0) return;
-  throw new Failure("Everything is saved, but not every endpoint has a ready worker.", [
-    ...reasons,
-    "Workers of the previous version keep running. Fix the problem and deploy again; --no-wait does not wait.",
-  ]);
 }
 
 /** Writes `.flash/context.json`: the last deployment of the project, by which scripts find their functions. */

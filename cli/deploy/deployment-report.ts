@@ -4,7 +4,8 @@ import type { Palette } from "../core/palette.ts";
 import type { Terminal } from "../core/terminal.ts";
 import { exampleCalls, type Route } from "./endpoint-urls.ts";
 import type { DeployedEndpoint, Deployment, RemovedEndpoint } from "./deployment.ts";
-import type { ReadyEndpoint } from "./readiness.ts";
+import type { WorkerFailure } from "./worker-failures.ts";
+import type { ReadyEndpoint } from "./worker-wait.ts";
 
 export function showDeployment(
   terminal: Terminal,
@@ -82,6 +83,8 @@ export type DeploymentDocument = {
   readonly removed: readonly RemovedEndpoint[];
   /** Empty with `--no-wait`. */
   readonly workers: readonly ReadyEndpoint[];
+  /** Endpoints without a ready worker. */
+  readonly failures: readonly WorkerFailure[];
   readonly warnings: readonly string[];
   readonly seconds: number;
 };

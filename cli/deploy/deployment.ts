@@ -20,6 +20,8 @@ export type DeployedEndpoint = {
   readonly name: string;
   /** Null when it could not be created. */
   readonly id: string | null;
+  /** The version that its workers shall run; null when it could not be saved. */
+  readonly version: number | null;
   readonly type: "QB" | "LB";
   readonly url: string | null;
   readonly routes: readonly Route[];
@@ -165,7 +167,7 @@ async function save(
   const common = { name: input.name, type: input.type, routes };
   const found = (id: string) => ({ id, url: endpointUrl(service.url, id, input.type === "LB") });
   if (planned.action === "unchanged") {
-    return { ...common, ...found(planned.id), action: "unchanged", changes: [] };
+    return { ...common, ...found(planned.id), version: planned.version, action: "unchanged", changes: [] };
   }
   const changes = planned.action === "update" ? planned.changes : [];
   try {
@@ -178,12 +180,12 @@ async function save(
       },
     });
     const action = planned.action === "create" ? "created" : "updated";
-    return { ...common, ...found(saved.id), action, changes };
+    return { ...common, ...found(saved.id), version: saved.version, action, changes };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const id = planned.action === "update" ? planned.id : null;
     const place = id === null ? { id, url: null } : found(id);
-    return { ...common, ...place, action: "failed", changes, error: error.message };
+    return { ...common, ...place, version: null, action: "failed", changes, error: error.message };
   }
 }
 

@@ -11,7 +11,12 @@ export type PlannedEndpoint =
       /** Names of what changes, as the API spells them; "code" for other sources. */
       readonly changes: readonly string[];
     }
-  | { readonly action: "unchanged"; readonly id: string; readonly input: EndpointInput };
+  | {
+      readonly action: "unchanged";
+      readonly id: string;
+      readonly version: number;
+      readonly input: EndpointInput;
+    };
 
 export type Plan = {
   readonly endpoints: readonly PlannedEndpoint[];
@@ -47,7 +52,7 @@ export function planDeployment(
       const merged = withPlatformVariables(input, found, ownVariablesBefore[input.name] ?? []);
       const changes = changesOf(merged, buildId, found);
       return changes.length === 0
-        ? { action: "unchanged", id: found.id, input: merged }
+        ? { action: "unchanged", id: found.id, version: found.version, input: merged }
         : { action: "update", id: found.id, input: merged, changes };
     }),
     removed: present.filter(({ name }) => !names.has(name)).toSorted(byName),

@@ -1,16 +1,10 @@
-import { parseJson } from "../../src/std/json.ts";
-import { stripVTControlCharacters } from "node:util";
-import * as z from "zod";
-import { APP_DIRECTORY } from "../../src/contract/agent/artifact.ts";
 import { followEndpointLog, type LogLine } from "../calls/endpoint-log.ts";
+import { readPrintedLine } from "../calls/printed-text.ts";
 import type { Cli } from "../core/cli.ts";
 import type { Service } from "../service/service.ts";
 
 const LINES_MAX = 1_000;
 const LINES_KEPT = 50;
-
-/** Workers that run several jobs at a time tag what they print with the job's id. */
-const taggedSchema = z.object({ requestId: z.string(), message: z.string() });
 
 /** Shows what the workers of a preview print, and keeps the last lines of each endpoint. */
 export class WorkerOutput {
@@ -45,15 +39,8 @@ export class WorkerOutput {
 
   #show(name: string, printed: string): void {
     const { terminal } = this.#cli;
-    const texts = readLine(printed);
+    const texts = readPrintedLine(printed);
     this.#lines.set(name, [...(this.#lines.get(name) ?? []), ...texts].slice(-LINES_KEPT));
     for (const text of texts) terminal.say(`  ${terminal.palette.dim(`${name} │`)} ${text}`);
   }
-}
-
-/** Without the tag of its job; files of the app are called as in the project. */
-export function readLine(line: string): readonly string[] {
-  const tagged = line.startsWith("{") ? taggedSchema.safeParse(parseJson(line)) : undefined;
-  const text = tagged?.success === true ? tagged.data.message.trimEnd() : line;
-  return stripVTControlCharacters(text).replaceAll(`File "${APP_DIRECTORY}/`, 'File "').split("\n");
 }

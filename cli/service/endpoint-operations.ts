@@ -12,6 +12,7 @@ const presentEndpointSchema = z.looseObject({
   id: string,
   name: string,
   type: z.enum(["QB", "LB"]),
+  version: count,
   flashBootType: string.nullable(),
   networkVolumeId: string.nullable(),
   networkVolumeIds: z.array(z.object({ networkVolumeId: string })),
@@ -21,7 +22,7 @@ const presentEndpointSchema = z.looseObject({
 });
 export type PresentEndpoint = z.infer<typeof presentEndpointSchema>;
 
-const ENDPOINT_FIELDS = `id name type ${Object.keys(endpointSettings).join(" ")}
+const ENDPOINT_FIELDS = `id name type version ${Object.keys(endpointSettings).join(" ")}
   networkVolumeId networkVolumeIds { networkVolumeId } activeBuildid
   template { imageName ${Object.keys(containerSettings).join(" ")} env { key value } }`;
 

@@ -264,6 +264,7 @@ export const LAYERS = {
     "cli/configuration",
     "cli/manifest",
     "cli/build",
+    "cli/calls",
   ],
   "cli/apps": ["cli/core", "cli/terminal", "cli/project", "cli/service", "cli/configuration", "cli/deploy"],
   // Secret references are read by the rules of the edge that fills them.

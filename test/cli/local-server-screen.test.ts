@@ -1,5 +1,4 @@
 /** What a person reads of the local server. */
-import { stripVTControlCharacters } from "node:util";
 import { test } from "vitest";
 import type { AppChange } from "../../cli/dev/app/live-app.ts";
 import { showChange } from "../../cli/dev/dev.ts";
@@ -9,11 +8,24 @@ import { parameter, queueEndpoint, quietCli, routedEndpoint } from "./support/sc
 
 /** The lines that stay, with words for what differs from run to run. */
 function linesOf(screen: string): readonly string[] {
-  return screen
-    .split("\n")
-    .map((line) => stripVTControlCharacters(line.split("\r").at(-1) ?? "").trimEnd())
-    .map((line) => line.replace(/\d\d:\d\d:\d\d/, "<time>"))
+  return rowsOf(screen)
+    .map((line) => line.trimEnd().replace(/\d\d:\d\d:\d\d/, "<time>"))
     .filter((line) => line !== "");
+}
+
+/** What a terminal shows in the end that follows line breaks, moves of the cursor to rows above, and clears. */
+function rowsOf(screen: string): readonly string[] {
+  const rows = [""];
+  let row = 0;
+  const visible = screen.replaceAll("\u001B", "␛");
+  for (const [part, count] of visible.matchAll(/\r|\n|␛\[(\d+)A|␛\[[\d;?]*[a-zA-Z]|[^\r\n␛]+|␛/g)) {
+    if (part === "\n") rows[(row += 1)] ??= "";
+    else if (count !== undefined) row -= Number(count);
+    else if (part === "␛[J") rows.splice(row, Infinity, "");
+    else if (part === "␛[K") rows[row] = "";
+    else if (!part.startsWith("␛") && part !== "\r") rows[row] += part;
+  }
+  return rows;
 }
 
 test("the startup table names every call, with its description and its kind", async ({ expect }) => {

@@ -283,8 +283,8 @@ test("a deployment whose workers cannot start fails with the edge's reason, unle
   expect(exitCode).toBe(1);
   const { workers } = JSON.parse(stdout) as { workers: readonly object[] };
   expect(workers).toEqual([
-    { name: "first", state: "failed", reason: expect.stringContaining("No host") },
-    { name: "second", state: "idle" },
+    expect.objectContaining({ name: "first", state: "failed", reason: expect.stringContaining("No host") }),
+    expect.objectContaining({ name: "second", state: "idle" }),
   ]);
   expect(stderr).toContain("first: No host");
   expect((await fixture.run("flash deploy --app stuck")).exitCode).toBe(1);
