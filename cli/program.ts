@@ -10,7 +10,7 @@ import type { Cli } from "./core/cli.ts";
 import { appCommand, authCommand, envCommand, loginCommand } from "./commands/account.ts";
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
-import { diffCommand, releasesCommand, rollbackCommand } from "./commands/releases.ts";
+import { diffCommand, versionsCommand, rollbackCommand } from "./commands/versions.ts";
 import { copyCommand } from "./commands/copy.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import {
@@ -48,7 +48,7 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   deployCommand,
   updateCommand,
   undeployCommand,
-  releasesCommand,
+  versionsCommand,
   diffCommand,
   rollbackCommand,
   envCommand,

@@ -1,6 +1,6 @@
 /** What changed between versions of an endpoint, as users read it. */
 import { FINGERPRINT_VARIABLE } from "../deploy/endpoint-input.ts";
-import type { Release, ReleaseChange } from "../service/release-operations.ts";
+import type { Release, ReleaseChange } from "../service/version-operations.ts";
 
 const TEMPLATE = "template.";
 const BUILD_FIELD = "flashBuildId";

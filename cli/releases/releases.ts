@@ -1,9 +1,9 @@
 /** What `flash releases` and `flash diff` do. */
 import type { Cli } from "../core/cli.ts";
 import { ago } from "../core/format.ts";
-import type { Release } from "../service/release-operations.ts";
+import type { Release } from "../service/version-operations.ts";
 import { changesTogether, shownChanges } from "./changes.ts";
-import { onlyEndpoint, readVersions, releaseOf, type VersionOptions } from "./versions.ts";
+import { onlyEndpoint, readVersions, requireVersion, type VersionOptions } from "./versions.ts";
 
 export async function listReleases(cli: Cli, options: VersionOptions): Promise<void> {
   const { target, endpoints } = await readVersions(cli, options);
@@ -30,7 +30,7 @@ export async function showDiff(
   { from, to, ...options }: VersionOptions & { readonly from: number; readonly to: number },
 ): Promise<void> {
   const endpoint = onlyEndpoint(await readVersions(cli, options));
-  const [before, after] = [releaseOf(endpoint, from), releaseOf(endpoint, to)];
+  const [before, after] = [requireVersion(endpoint, from), requireVersion(endpoint, to)];
   const [low, high] = [Math.min(from, to), Math.max(from, to)];
   const between = endpoint.releases.filter(({ version }) => version > low && version <= high);
   const forward = shownChanges(changesTogether(between));

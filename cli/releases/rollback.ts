@@ -5,11 +5,11 @@ import { ago } from "../core/format.ts";
 import { deployBuildToEnvironment } from "../deploy/deploy-build.ts";
 import type { WaitSettings } from "../deploy/worker-wait.ts";
 import { buildById } from "../service/flash-operations.ts";
-import type { Release } from "../service/release-operations.ts";
+import type { Release } from "../service/version-operations.ts";
 import {
   onlyEndpoint,
   readVersions,
-  releaseOf,
+  requireVersion,
   type VersionedEndpoint,
   type VersionOptions,
 } from "./versions.ts";
@@ -20,12 +20,15 @@ export type RollbackOptions = VersionOptions & {
   readonly waiting: WaitSettings;
 };
 
-export async function rollBack(cli: Cli, { version, waiting, ...options }: RollbackOptions): Promise<void> {
+export async function deployEarlierBuild(
+  cli: Cli,
+  { version, waiting, ...options }: RollbackOptions,
+): Promise<void> {
   const startedAt = performance.now();
   const versions = await readVersions(cli, options);
   const { service, target, endpoints } = versions;
   const release =
-    version === undefined ? lastOfOtherBuild(endpoints) : releaseOf(onlyEndpoint(versions), version);
+    version === undefined ? lastOfOtherBuild(endpoints) : requireVersion(onlyEndpoint(versions), version);
   const buildId = release.flashBuildId;
   if (buildId === null) {
     throw new Failure(`Version v${release.version} has an image of its own, and no build to go back to.`, [

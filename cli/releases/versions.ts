@@ -2,7 +2,7 @@
 import { Failure } from "../../src/std/failure.ts";
 import type { Cli } from "../core/cli.ts";
 import { openTarget, type Target } from "../deploy/target.ts";
-import { endpointNames, endpointReleases, type Release } from "../service/release-operations.ts";
+import { endpointNames, endpointVersions, type Release } from "../service/version-operations.ts";
 import type { Service } from "../service/service.ts";
 
 export type VersionOptions = { readonly app?: string; readonly env?: string; readonly endpoint?: string };
@@ -36,7 +36,7 @@ export async function readVersions(cli: Cli, options: VersionOptions): Promise<V
   if (chosen.length === 0) throw noSuchEndpoint(environmentName, endpoint ?? "", all);
   const endpoints = await Promise.all(
     chosen.map(async (one) => {
-      const { myself } = await service.query(endpointReleases, { id: one.id });
+      const { myself } = await service.query(endpointVersions, { id: one.id });
       return { ...one, releases: myself.endpoint?.releases ?? [] };
     }),
   );
@@ -57,7 +57,7 @@ export function onlyEndpoint({ endpoints }: Versions): VersionedEndpoint {
   );
 }
 
-export function releaseOf({ name, releases }: VersionedEndpoint, version: number): Release {
+export function requireVersion({ name, releases }: VersionedEndpoint, version: number): Release {
   const found = releases.find((release) => release.version === version);
   if (found) return found;
   const [oldest, newest] = [releases.at(-1), releases[0]];

@@ -343,6 +343,7 @@ export const LAYERS = {
     "load:cli/build",
     "load:cli/deploy",
     "load:cli/apps",
+    "load:cli/releases",
     "load:cli/migrate",
     "load:cli/dev",
     "load:cli/preview",

@@ -76,7 +76,7 @@ export async function listReleases(
 }
 
 /** Whether a build belongs to one of the latest versions of an endpoint, to which users may go back. */
-export function isBuildOfRecentRelease(buildId: SQLWrapper): SQL {
+export function isBuildOfRecentVersion(buildId: SQLWrapper): SQL {
   return sql`EXISTS (SELECT 1 FROM ${endpointRelease} JOIN ${endpoint} ON ${endpoint.id} = ${endpointRelease.endpointId}
     WHERE ${endpointRelease.flashBuildId} = ${buildId}
       AND ${endpointRelease.version} > ${endpoint.version} - ${BUILDS_RETAINED})`;

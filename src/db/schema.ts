@@ -220,7 +220,7 @@ export const endpointRelease = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.endpointId, table.version] }),
-    index("endpoint_release_build").on(table.flashBuildId),
+    index("endpoint_version_build").on(table.flashBuildId),
   ],
 );
 

@@ -25,7 +25,7 @@ import { ensureWebhookSecrets } from "./secrets/webhook-secrets.ts";
 export const FLASH_MANIFESTS_AT_ONCE = 20;
 
 /** Endpoints whose releases one document may ask for: each has up to a hundred. */
-const RELEASES_AT_ONCE = 20;
+const VERSIONED_ENDPOINTS_MAX = 20;
 
 export type Loaders = ReturnType<typeof createLoaders>;
 
@@ -54,7 +54,7 @@ export function createLoaders(context: RequestContext) {
       (appIds) => listFlashBuilds(db, accountId, appIds),
       ({ appId }) => appId,
     ),
-    releasesOf: grouped(
+    versionsOf: grouped(
       (endpointIds) => listReleases(db, accountId, requireFewEndpoints(endpointIds)),
       ({ endpointId }) => endpointId,
     ),
@@ -82,10 +82,10 @@ function requireFew(buildIds: readonly string[]): readonly string[] {
 }
 
 function requireFewEndpoints(endpointIds: readonly string[]): readonly string[] {
-  if (endpointIds.length <= RELEASES_AT_ONCE) return endpointIds;
+  if (endpointIds.length <= VERSIONED_ENDPOINTS_MAX) return endpointIds;
   throw new ServiceError(
     "invalid_input",
-    `releases: requested of ${endpointIds.length} endpoints at once; at most ${RELEASES_AT_ONCE} are shown.`,
+    `releases: requested of ${endpointIds.length} endpoints at once; at most ${VERSIONED_ENDPOINTS_MAX} are shown.`,
   );
 }
 

@@ -238,6 +238,6 @@ export const endpointResolvers = {
       { id }: EndpointRecord,
       _args: unknown,
       { loaders }: GraphqlContext,
-    ): Promise<readonly ReleaseRecord[]> => await loaders.releasesOf.load(id),
+    ): Promise<readonly ReleaseRecord[]> => await loaders.versionsOf.load(id),
   },
 };

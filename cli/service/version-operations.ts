@@ -28,7 +28,7 @@ export const endpointNames = operation(
 );
 
 /** The newest first; null when the endpoint does not exist. */
-export const endpointReleases = operation(
+export const endpointVersions = operation(
   `query ($id: String!) { myself { endpoint(id: $id) { releases {
     version createdAt apiKeyId apiKeyName flashBuildId changes { field old new }
   } } } }`,

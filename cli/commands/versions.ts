@@ -4,7 +4,7 @@ import type { Cli } from "../core/cli.ts";
 import type { VersionOptions } from "../releases/versions.ts";
 import { addWaitOptions, type WaitFlags, waitSettingsOf } from "./options.ts";
 
-export function releasesCommand(cli: Cli): Command {
+export function versionsCommand(cli: Cli): Command {
   return addTargetOptions(new Command("releases"))
     .description("List the versions of endpoints: who made them, when, and what changed.")
     .option("--json", "print JSON")
@@ -33,8 +33,8 @@ export function rollbackCommand(cli: Cli): Command {
   return addWaitOptions(command)
     .option("--json", "print JSON")
     .action(async (version: number | undefined, options: VersionOptions & WaitFlags) => {
-      const { rollBack } = await import("../releases/rollback.ts");
-      await rollBack(cli, { ...options, version, waiting: waitSettingsOf(options) });
+      const { deployEarlierBuild } = await import("../releases/rollback.ts");
+      await deployEarlierBuild(cli, { ...options, version, waiting: waitSettingsOf(options) });
     });
 }
 
