@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { healthQuery, overviewQuery, requestMetricsQuery } from "../api/queries.ts";
 import type { Overview } from "../api/operations.ts";
-import { Ago, Card, Empty, Figure, Loading, Problem, Title } from "../parts/basics.tsx";
+import { Ago, Card, Empty, Failed, Figure, Loading, Problem, Title } from "../parts/basics.tsx";
 import { dollars, duration, number, plural } from "../parts/format.ts";
 import { Table, type Column } from "../parts/table.tsx";
 
@@ -15,7 +15,7 @@ const WATCHED_MAX = 12;
 
 export function OverviewPage() {
   const { data, error } = useQuery(overviewQuery);
-  if (!data) return error ? <Problem error={error} /> : <Loading />;
+  if (!data) return error ? <Failed title="Overview" error={error} /> : <Loading />;
   const endpoints = data.endpoints.flatMap((endpoint) => endpoint ?? []);
   const hosts = (data.hosts ?? []).flatMap((host) => host ?? []);
   return (
