@@ -24,6 +24,8 @@ import {
 const SOON_MS = 2_000;
 const OFTEN_MS = 5_000;
 const SELDOM_MS = 15_000;
+/** In lists. */
+export const IN_LISTS_MS = 20_000;
 const JOBS_PER_PAGE = 100;
 const RETRIES = 2;
 
@@ -61,19 +63,20 @@ export const endpointQuery = (id: string) =>
     refetchInterval: OFTEN_MS,
   });
 
-export const healthQuery = (id: string) =>
+/** `every`: lists show many endpoints, each of which is an object of its own that is asked. */
+export const healthQuery = (id: string, every = OFTEN_MS) =>
   queryOptions({
     queryKey: ["health", id],
     queryFn: ({ signal }) => call<HealthBody>(`/v2/${encodeURIComponent(id)}/health`, { signal }),
-    refetchInterval: OFTEN_MS,
+    refetchInterval: every,
   });
 
-export const requestMetricsQuery = (id: string, window: MetricsWindow) =>
+export const requestMetricsQuery = (id: string, window: MetricsWindow, every = SELDOM_MS) =>
   queryOptions({
     queryKey: ["metrics", id, "requests", window],
     queryFn: ({ signal }) =>
       call<RequestMetrics>(`/v2/${encodeURIComponent(id)}/metrics/requests?window=${window}`, { signal }),
-    refetchInterval: SELDOM_MS,
+    refetchInterval: every,
   });
 
 export const workerMetricsQuery = (id: string, window: MetricsWindow) =>
