@@ -1,12 +1,15 @@
 /** A load-balanced request does not wait while a worker could have it. */
 import type { SimulatedHost } from "../host/host.ts";
+import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
+import { storagesOf } from "./endpoint-rows.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Requests } from "./requests.ts";
 
 export type RequestPromptnessParts = {
   readonly world: World;
+  readonly edge: SimulatedEdge;
   readonly plan: HistoryPlan;
   readonly hosts: readonly SimulatedHost[];
   readonly requests: Requests;
@@ -16,6 +19,7 @@ export type RequestPromptnessParts = {
 };
 
 const LOOK_MS = 250;
+const AFTER_JOBS = "SELECT json ->> '$.contention.afterJobs' AS epochs FROM fact WHERE name = 'report'";
 /** A request that waits and a worker that takes requests meet within this time. */
 const MEET_MS = 1_500;
 
@@ -44,7 +48,9 @@ export class RequestPromptness {
       (this.#openSince.get(id) ?? Infinity) < before;
     for (const request of requests.all) {
       if (request.sentAt >= before || !this.#waits(request)) continue;
-      const worker = open.find((one) => one.endpoint_id === request.endpointId && isOpenLong(one));
+      const worker = open.find(
+        (one) => one.endpoint_id === request.endpointId && isOpenLong(one) && !this.#givesWay(one),
+      );
       if (worker)
         this.#parts.violate(`request ${request.mark} waits, and ${worker.worker_id} takes requests`);
     }
@@ -54,6 +60,13 @@ export class RequestPromptness {
     const { overAt, workerId, podId, isForeign } = request;
     const isForAny = workerId === null && podId === null;
     return overAt === null && isForAny && !isForeign && !this.#parts.requests.hasBegun(request);
+  }
+
+  /** It gets no more requests, since another endpoint has more of a right to its place. */
+  #givesWay({ worker_id: workerId, endpoint_id: endpointId }: WorkerRow): boolean {
+    const [storage] = storagesOf(this.#parts.edge, endpointId);
+    const [row] = storage?.select(AFTER_JOBS) ?? [];
+    return String(row?.["epochs"] ?? "").includes(workerId);
   }
 
   #isOpen({
