@@ -28,6 +28,8 @@ export type WorkerSpec = {
   readonly env: Readonly<Record<string, string>>;
   readonly containerDiskInGb: number;
   readonly gpuIndexes: readonly number[];
+  /** MiB that it may take of each of these, which it shares; absent: they are its own. */
+  readonly gpuMemoryMb?: number | undefined;
   readonly registryAuth: RegistryAuth | null;
   /** What it may use of the host's CPU and memory; absent for as much as there is. */
   readonly limits?: WorkerLimits | undefined;
