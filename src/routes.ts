@@ -6,6 +6,7 @@ import { artifactRoutes } from "./gateway/artifacts/routes.ts";
 import { ServiceError } from "./contract/errors.ts";
 import { renderError } from "./gateway/errors.ts";
 import { openApi } from "./gateway/docs/openapi/document.ts";
+import { addConsolePages } from "./gateway/console/pages.ts";
 import { consoleRoutes } from "./gateway/console/routes.ts";
 import { docsRoutes, homeRoutes, loginRoutes } from "./gateway/docs/routes.ts";
 import { loadBalancingRoutes } from "./gateway/load-balancing/routes.ts";
@@ -41,6 +42,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   routes.route("/flash", loginRoutes());
   routes.route("/console", consoleRoutes());
   routes.route("/graphql", graphqlRoutes());
+  addConsolePages(routes);
   routes.notFound((context) => {
     throw new ServiceError("not_found", `There is nothing at ${context.req.path}.`);
   });

@@ -8,7 +8,7 @@ import {
   storedSettings,
   addWaitOptions,
   type WaitFlags,
-  waitLimitOf,
+  waitSettingsOf,
 } from "./options.ts";
 import type { UpdateOptions } from "../deploy/update.ts";
 import { appNameOf } from "../project/project.ts";
@@ -38,14 +38,14 @@ export function deployCommand(cli: Cli): Command {
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
     .action(async (options: DeployFlags, command: Command) => {
-      const waitSeconds = waitLimitOf(options);
+      const waiting = waitSettingsOf(options);
       if (options.preview === true) {
         const { previewApp } = await import("../preview/preview.ts");
         const stored = await storedSettings(cli, command);
-        await previewApp(cli, { ...options, waitSeconds, port: stored.port ?? options.port });
+        await previewApp(cli, { ...options, waiting, port: stored.port ?? options.port });
       } else {
         const { deployApp } = await import("../deploy/deploy.ts");
-        await deployApp(cli, { ...options, waitSeconds });
+        await deployApp(cli, { ...options, waiting });
       }
     });
 }
@@ -61,7 +61,7 @@ export function updateCommand(cli: Cli): Command {
     .option("--json", "print JSON")
     .action(async (options: UpdateOptions & WaitFlags) => {
       const { updateEndpoints } = await import("../deploy/update.ts");
-      await updateEndpoints(cli, { ...options, waitSeconds: waitLimitOf(options) });
+      await updateEndpoints(cli, { ...options, waiting: waitSettingsOf(options) });
     });
 }
 

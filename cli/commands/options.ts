@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { portIssue } from "../../src/net/port.ts";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../../src/std/failure.ts";
+import type { WaitSettings } from "../deploy/worker-wait.ts";
 
 const DEFAULT_PORT = 8888;
 
@@ -43,18 +44,18 @@ export function listOption(value: string, before: readonly string[]): readonly s
 /** Longer than workers may take to start. */
 const TIMEOUT_SECONDS = 600;
 
-export type WaitFlags = { readonly wait: boolean; readonly timeout: number };
+export type WaitFlags = { readonly wait: boolean; readonly check: boolean; readonly timeout: number };
 
 /** Adds the options of commands that wait for workers. */
 export function addWaitOptions(command: Command): Command {
   return command
     .option("--no-wait", "do not wait until workers are ready")
+    .option("--no-check", "start no worker only to see whether it can start")
     .option("--timeout <seconds>", "how long to wait for them", readSeconds, TIMEOUT_SECONDS);
 }
 
-/** In seconds; 0 for not waiting. */
-export function waitLimitOf({ wait, timeout }: WaitFlags): number {
-  return wait ? timeout : 0;
+export function waitSettingsOf({ wait, check, timeout }: WaitFlags): WaitSettings {
+  return { limitSeconds: wait ? timeout : 0, hasTrials: check };
 }
 
 /** Throws unless it is a whole number above 0. */

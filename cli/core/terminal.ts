@@ -44,13 +44,14 @@ export interface Terminal {
   ): Promise<readonly Value[]>;
 }
 
-/** A running step; exactly one of `done` and `fail` ends it. */
+/** A running step; exactly one of `done`, `warn` and `fail` ends it. */
 export interface Step {
   /** What it is doing now. */
   update(detail: string): void;
   /** Progress in bytes. */
   progress(doneBytes: number, totalBytes: number): void;
   done(line: string): void;
+  warn(line: string): void;
   /** Shows nothing when the user has cancelled the step. */
   fail(line: string): void;
 }

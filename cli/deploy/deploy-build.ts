@@ -9,7 +9,7 @@ import { type DeploymentDocument, showDeployment } from "./deployment-report.ts"
 import { ownHostOf } from "./endpoint-urls.ts";
 import type { Target } from "./target.ts";
 import { requireNoFailure, workerFailures } from "./worker-failures.ts";
-import { awaitWorkers } from "./worker-wait.ts";
+import { awaitWorkers, type WaitSettings } from "./worker-wait.ts";
 import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { ensureFlashDirectory } from "../project/project.ts";
@@ -20,8 +20,7 @@ type BuildDeployment = {
   readonly manifest: FlashManifest;
   readonly prunes: boolean;
   readonly warnings: readonly string[];
-  /** How long to wait until workers are ready; 0 for not at all. */
-  readonly waitSeconds: number;
+  readonly waiting: WaitSettings;
   /** When the command started, from `performance.now()`. */
   readonly startedAt: number;
 };
@@ -32,10 +31,10 @@ export async function deployBuildToEnvironment(
   service: Service,
   order: BuildDeployment,
 ): Promise<void> {
-  const { target, manifest, warnings, startedAt, waitSeconds: limitSeconds } = order;
+  const { target, manifest, warnings, startedAt, waiting } = order;
   const deployment = await deployWithProgress(cli, service, order);
   const { endpoints, removed } = deployment;
-  const workers = await awaitWorkers(cli, service, { manifest, endpoints, limitSeconds });
+  const workers = await awaitWorkers(cli, service, { manifest, endpoints, ...waiting });
   const failures = await workerFailures(service, workers);
   const hostOf = endpoints.some(({ type }) => type === "LB") ? await ownHostOf(service) : undefined;
   showDeployment(cli.terminal, manifest, deployment, hostOf);

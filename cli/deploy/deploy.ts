@@ -4,6 +4,7 @@ import type { Cli } from "../core/cli.ts";
 import { deployBuildToEnvironment } from "./deploy-build.ts";
 import { ensureTarget, openTarget } from "./target.ts";
 import { uploadWithProgress } from "./upload.ts";
+import type { WaitSettings } from "./worker-wait.ts";
 
 export type DeployOptions = BuildOptions & {
   readonly env?: string;
@@ -13,7 +14,7 @@ export type DeployOptions = BuildOptions & {
 
 export async function deployApp(
   cli: Cli,
-  options: DeployOptions & { readonly waitSeconds: number },
+  options: DeployOptions & { readonly waiting: WaitSettings },
 ): Promise<void> {
   const startedAt = performance.now();
   const { service, appName, environmentName } = await openTarget(cli, options);
@@ -27,6 +28,6 @@ export async function deployApp(
     prunes: options.prune ?? false,
     warnings,
     startedAt,
-    waitSeconds: options.waitSeconds,
+    waiting: options.waiting,
   });
 }

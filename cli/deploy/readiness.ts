@@ -19,9 +19,13 @@ export const healthSchema = z.object({
 });
 export type Health = z.infer<typeof healthSchema>;
 
-/** ready: workers of this version accept work. idle: none runs; the first call starts one. */
+/**
+ * ready: workers of this version accept work. idle: none runs, and the first call starts one; `reason`: why none could
+ * be started to see whether it can.
+ */
 export type Readiness =
-  | { readonly state: "ready" | "idle" }
+  | { readonly state: "ready" }
+  | { readonly state: "idle"; readonly reason?: string }
   | { readonly state: "waiting"; readonly reason: string | undefined }
   | { readonly state: "failed"; readonly reason: string };
 
@@ -39,6 +43,13 @@ export function readinessOf({ workers, release, obstacle }: Health, workersMin: 
   if (workers.unhealthy > 0) return { state: "failed", reason: UNKNOWN_FAILURE };
   const isComing = workers.initializing + workers.throttled > 0 || workersMin > 0;
   return isComing ? { state: "waiting", reason: undefined } : { state: "idle" };
+}
+
+/** The same while a trial worker is to come: without a place for it nothing is known, and nothing has failed. */
+export function trialReadinessOf(health: Health): Readiness {
+  const found = readinessOf(health, 1);
+  const isPlaced = health.release !== null || health.workers.unhealthy > 0;
+  return found.state === "failed" && !isPlaced ? { state: "idle", reason: found.reason } : found;
 }
 
 /** Workers of the new version that take jobs, and how many are to come. */

@@ -5,6 +5,7 @@ import { findLocalBuild } from "../build/local-build.ts";
 import { deployBuildToEnvironment } from "./deploy-build.ts";
 import { ensureTarget, openTarget } from "./target.ts";
 import { uploadWithProgress } from "./upload.ts";
+import type { WaitSettings } from "./worker-wait.ts";
 import { Failure } from "../../src/std/failure.ts";
 import { buildById, type FlashApp } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
@@ -13,7 +14,7 @@ export type UpdateOptions = { readonly env?: string; readonly app?: string; read
 
 export async function updateEndpoints(
   cli: Cli,
-  options: UpdateOptions & { readonly waitSeconds: number },
+  options: UpdateOptions & { readonly waiting: WaitSettings },
 ): Promise<void> {
   const startedAt = performance.now();
   const { service, appName, app, environmentName } = await openTarget(cli, options);
@@ -30,7 +31,7 @@ export async function updateEndpoints(
     prunes: options.prune ?? false,
     warnings: [],
     startedAt,
-    waitSeconds: options.waitSeconds,
+    waiting: options.waiting,
   });
 }
 

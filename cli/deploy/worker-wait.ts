@@ -6,9 +6,19 @@ import { secondsSince } from "../core/format.ts";
 import type { Step } from "../core/terminal.ts";
 import { ServiceFailure, type Service } from "../service/service.ts";
 import type { DeployedEndpoint } from "./deployment.ts";
-import { countWorkers, healthSchema, readinessOf, type Readiness, type WorkerCount } from "./readiness.ts";
+import {
+  countWorkers,
+  healthSchema,
+  readinessOf,
+  type Readiness,
+  trialReadinessOf,
+  type WorkerCount,
+} from "./readiness.ts";
+import { Trial } from "./trial.ts";
 
 const POLL_MS = 1_000;
+/** Limit of the last calls, also after Ctrl+C. */
+const TRIAL_END_LIMIT_MS = 3_000;
 
 type KnownReadiness = Readiness | { readonly state: "unknown"; readonly reason: string };
 
@@ -19,12 +29,17 @@ export type ReadyEndpoint = KnownReadiness & {
   readonly workers: WorkerCount;
 };
 
+export type WaitSettings = {
+  /** 0: do not wait. */
+  readonly limitSeconds: number;
+  /** Endpoints without minimum workers start one for the time of the wait. */
+  readonly hasTrials: boolean;
+};
+
 type WaitOptions = {
   readonly manifest: FlashManifest;
   readonly endpoints: readonly DeployedEndpoint[];
-  /** 0: do not wait. */
-  readonly limitSeconds: number;
-};
+} & WaitSettings;
 
 /**
  * Returns the final state of all endpoints that were saved; one that still waits at the limit is in the state
@@ -33,10 +48,13 @@ type WaitOptions = {
 export async function awaitWorkers(
   cli: Cli,
   service: Service,
-  { manifest, endpoints, limitSeconds }: WaitOptions,
+  { manifest, endpoints, limitSeconds, hasTrials }: WaitOptions,
 ): Promise<readonly ReadyEndpoint[]> {
   if (limitSeconds === 0) return [];
-  const waits = awaitedOf(manifest, endpoints).map((endpoint) => new Wait(cli, service, endpoint));
+  const waits = awaitedOf(manifest, endpoints).map((endpoint) => {
+    const isOnTrial = hasTrials && endpoint.workersMin === 0 && endpoint.workersMax > 0;
+    return new Wait(cli, service, { ...endpoint, isOnTrial });
+  });
   const endsAt = performance.now() + limitSeconds * 1_000;
   try {
     while (true) {
@@ -52,6 +70,9 @@ export async function awaitWorkers(
     for (const wait of waits) wait.interrupt();
     cli.signal.throwIfAborted();
     throw error;
+  } finally {
+    const last = service.withSignal(AbortSignal.timeout(TRIAL_END_LIMIT_MS));
+    await Promise.all(waits.map((wait) => wait.endTrial(last)));
   }
 }
 
@@ -72,6 +93,7 @@ type AwaitedEndpoint = {
   readonly version: number;
   /** How many workers run without any call. */
   readonly workersMin: number;
+  readonly workersMax: number;
 };
 
 function awaitedOf(
@@ -81,8 +103,13 @@ function awaitedOf(
   return endpoints.flatMap(({ name, id, version, action }) =>
     id === null || version === null || action === "failed"
       ? []
-      : [{ name, id, version, workersMin: manifest.resources[name]?.workersMin ?? 0 }],
+      : [{ name, id, version, ...limitsOf(manifest, name) }],
   );
+}
+
+function limitsOf({ resources }: FlashManifest, name: string) {
+  const { workersMin = 0, workersMax = 1 } = resources[name] ?? {};
+  return { workersMin, workersMax };
 }
 
 const NO_WORKERS: WorkerCount = { ready: 0, total: 0 };
@@ -93,16 +120,22 @@ class Wait {
   readonly #endpoint: AwaitedEndpoint;
   readonly #title: string;
   readonly #step: Step;
+  readonly #trial: Trial | undefined;
   readonly #startedAt = performance.now();
   /** During a rollout the number of outdated workers shrinks, but not that of the workers to come. */
   #total = 0;
   #result: ReadyEndpoint | undefined;
 
-  constructor(cli: Cli, service: Service, endpoint: AwaitedEndpoint) {
+  constructor(
+    cli: Cli,
+    service: Service,
+    { isOnTrial, ...endpoint }: AwaitedEndpoint & { readonly isOnTrial: boolean },
+  ) {
     this.#service = service;
     this.#endpoint = endpoint;
     this.#title = `${endpoint.name} v${endpoint.version}:`;
     this.#step = cli.terminal.step(`${this.#title} waiting for workers`);
+    this.#trial = isOnTrial ? new Trial(service, endpoint.id) : undefined;
   }
 
   /** How it ended; undefined while it waits. */
@@ -126,17 +159,23 @@ class Wait {
   async read(): Promise<ReadyEndpoint> {
     const { id, name, version, workersMin } = this.#endpoint;
     try {
+      const isOnTrial = (await this.#trial?.extend()) ?? false;
       const health = await this.#service.read(`/v2/${id}/health`, healthSchema);
-      const { ready, total } = countWorkers(health, workersMin);
+      const { ready, total } = countWorkers(health, isOnTrial ? 1 : workersMin);
       this.#total = health.release === null ? total : Math.max(this.#total, total);
       const workers = { ready, total: this.#total };
-      return { id, name, version, ...readinessOf(health, workersMin), workers };
+      const readiness = isOnTrial ? trialReadinessOf(health) : readinessOf(health, workersMin);
+      return { id, name, version, ...readiness, workers };
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error;
       // It was deleted meanwhile, or the key may deploy but not read.
       const state = error.code === "not_found" ? "failed" : "unknown";
       return { id, name, version, state, reason: error.message, workers: NO_WORKERS };
     }
+  }
+
+  async endTrial(service: Service): Promise<void> {
+    await this.#trial?.end(service);
   }
 
   #progressOf(found: ReadyEndpoint): string {
@@ -148,10 +187,12 @@ class Wait {
     const { workers } = found;
     const seconds = `${secondsSince(this.#startedAt)} s`;
     if (found.state === "ready") this.#step.done(`${this.#title} ${readyOf(workers)}, ${seconds}`);
-    else if (found.state === "idle") {
+    else if (found.state === "idle" && found.reason !== undefined) {
+      this.#step.warn(`${this.#title} not tested, since no worker can start now: ${found.reason}`);
+    } else if (found.state === "idle") {
       this.#step.done(`${this.#title} no worker runs; the first call starts one`);
     } else if (found.state === "unknown") {
-      this.#step.fail(`${this.#title} its workers cannot be watched: ${found.reason}`);
+      this.#step.warn(`${this.#title} its workers cannot be watched: ${found.reason}`);
     } else this.#step.fail(`${this.#title} ${readyOf(workers)} after ${seconds}`);
   }
 }

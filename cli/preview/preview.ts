@@ -18,7 +18,7 @@ import { Failure } from "../../src/std/failure.ts";
 import { deploy, type DeployedEndpoint } from "../deploy/deployment.ts";
 import { ensureTarget, findApp } from "../deploy/target.ts";
 import { uploadWithProgress } from "../deploy/upload.ts";
-import { awaitWorkers, type ReadyEndpoint, unreadyOf } from "../deploy/worker-wait.ts";
+import { awaitWorkers, type ReadyEndpoint, unreadyOf, type WaitSettings } from "../deploy/worker-wait.ts";
 import { openLocalEdge } from "../local/local-edge.ts";
 import { appNameOf, FLASH_DIRECTORY } from "../project/project.ts";
 import { type LocalServer, startLocalServer } from "../server/local-server.ts";
@@ -46,18 +46,18 @@ type PreviewOptions = BuildOptions & {
   /** The first port that the local server tries. */
   readonly port: number;
   /** How long to wait for workers; 0 for not at all. */
-  readonly waitSeconds: number;
+  readonly waiting: WaitSettings;
 };
 
 type PreviewOrder = Pick<BuildResult, "appName" | "manifest" | "artifact" | "warnings"> &
-  Pick<PreviewOptions, "port" | "waitSeconds">;
+  Pick<PreviewOptions, "port" | "waiting">;
 
 /** Builds the app and deploys it to an edge on this computer; no service and no key are needed. */
 export async function previewApp(cli: Cli, options: PreviewOptions): Promise<void> {
   const appName = await appNameOf(cli, options.app);
   const docker = await openDocker(cli);
-  const { port, waitSeconds } = options;
-  await runPreview(cli, docker, { ...(await buildApp(cli, appName, options)), port, waitSeconds });
+  const { port, waiting } = options;
+  await runPreview(cli, docker, { ...(await buildApp(cli, appName, options)), port, waiting });
 }
 
 /** Runs until Ctrl+C. Throws a Failure when a worker does not become ready. */
@@ -87,13 +87,13 @@ class Preview {
   }
 
   async start(): Promise<void> {
-    const { manifest, appName, waitSeconds: limitSeconds } = this.#order;
+    const { manifest, appName, waiting } = this.#order;
     const service = await this.#openEdge();
     const startedAt = Date.now();
     const endpoints = await this.#deploy(service);
     const output = new WorkerOutput(this.#cli, service, startedAt);
     for (const { id, name } of endpoints) if (id !== null) output.follow(id, name);
-    const workers = await awaitWorkers(this.#cli, service, { manifest, endpoints, limitSeconds });
+    const workers = await awaitWorkers(this.#cli, service, { manifest, endpoints, ...waiting });
     requireReady(workers, output);
     const ids = new Map(endpoints.map(({ name, id }) => [name, id ?? ""]));
     const served = Object.entries(manifest.resources).map(([name, resource]) => ({ name, resource }));

@@ -112,6 +112,10 @@ export class ConsoleTerminal implements Terminal {
         line?.hide(owner);
         this.done(text);
       },
+      warn: (text) => {
+        line?.hide(owner);
+        this.warn(text);
+      },
       fail: (text) => {
         line?.hide(owner);
         if (!this.#settings.signal.aborted) this.fail(text);

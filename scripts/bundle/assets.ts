@@ -1,18 +1,21 @@
 /**
  * Puts together the files that the edge serves, as they are to be found under its address:
  *
- *   console/           our own pages
+ *   console/           our own pages; console/app is built first, see console-bundle.ts
  *   swagger-ui-dist    the API explorer, under /docs/swagger-ui
  *   node-agent         the agent as one file, its hash and signature, and the script that installs it, under /agent
  */
 import { createHash, randomUUID } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { SIGNATURE_SUFFIX } from "../../src/contract/agent/agent-signature.ts";
 import { bundleAgent } from "./agent-bundle.ts";
 import type { AgentSigner } from "./agent-signing.ts";
+import { buildConsole } from "./console-bundle.ts";
 
+/** Pages that are served as they are. */
+const PAGES = ["console/docs", "console/flash"];
 const EXPLORER = "node_modules/swagger-ui-dist";
 const AGENT = "agent/edgerun-agent.mjs";
 const AGENT_HASH = `${AGENT}.sha256`;
@@ -20,7 +23,14 @@ const AGENT_SIGNATURE = `${AGENT}${SIGNATURE_SUFFIX}`;
 const EXPLORER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"];
 
 /** The sources of the files, and the scripts that build them. */
-const SOURCES = ["console/**/*", "node-agent/**/*", "src/contract/**/*", "scripts/*.ts", "package-lock.json"];
+const SOURCES = [
+  "console/**/*",
+  "node-agent/**/*",
+  "src/contract/**/*",
+  "scripts/*.ts",
+  "scripts/bundle/*.ts",
+  "package-lock.json",
+];
 
 /** The packages are built later; see packages.ts. */
 const PACKAGES = "packages";
@@ -61,6 +71,7 @@ async function layOutAssets(root: string, target: string, signer?: AgentSigner):
   const agent = await bundleAgent(root, signer?.publicKey);
   const hash = createHash("sha256").update(agent).digest("hex");
   const made = new Map([
+    ...(await buildConsole(root)),
     [AGENT, agent],
     [AGENT_HASH, Buffer.from(`${hash}\n`)],
   ]);
@@ -74,7 +85,9 @@ async function layOutAssets(root: string, target: string, signer?: AgentSigner):
 /** Path of each file below the address of the edge, and where it comes from. */
 function assetSources(root: string): ReadonlyMap<string, string> {
   return new Map([
-    ...filesUnder(join(root, "console")).map((path): [string, string] => [path, join("console", path)]),
+    ...PAGES.flatMap((folder) => filesUnder(join(root, folder)).map((path) => join(folder, path))).map(
+      (path): [string, string] => [relative("console", path), path],
+    ),
     ["agent/install.sh", "node-agent/install/install.sh"],
     ...EXPLORER_FILES.map((name): [string, string] => [`docs/swagger-ui/${name}`, join(EXPLORER, name)]),
   ]);

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { StepOutcome } from "./step.ts";
 
 type Package = {
+  readonly version?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -29,7 +30,7 @@ export async function lockfileIsWhole(root: string): Promise<StepOutcome> {
     };
   }
   const missing = missingOptionals(packages);
-  if (missing.length === 0) return { kind: "passed" };
+  if (missing.length === 0) return await packagesAreInstalled(root, manifest, packages);
   return {
     kind: "failed",
     output: [
@@ -37,6 +38,26 @@ export async function lockfileIsWhole(root: string): Promise<StepOutcome> {
       "every platform. `npm ci` will refuse it. Choose a version whose binaries are all there:",
       ...missing.map((line) => `  ${line}`),
     ].join("\n"),
+  };
+}
+
+/** What the other checks find depends on it. */
+async function packagesAreInstalled(
+  root: string,
+  manifest: Package,
+  packages: Packages,
+): Promise<StepOutcome> {
+  const names = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  const versions = names.map(async (name) => {
+    const path = `node_modules/${name}`;
+    const installed = await readJson<Package>(join(root, path, "package.json")).catch(() => undefined);
+    return installed?.version === packages[path]?.version ? [] : [name];
+  });
+  const outdated = (await Promise.all(versions)).flat();
+  if (outdated.length === 0) return { kind: "passed" };
+  return {
+    kind: "failed",
+    output: `node_modules does not belong to package-lock.json (${outdated.join(", ")}). Run: npm ci`,
   };
 }
 

@@ -4,6 +4,8 @@ import type { RuntimeKind } from "../../standalone/agent.ts";
 
 export type BannerFacts = {
   readonly url: string;
+  /** Signs one browser in, for a quarter of an hour. */
+  readonly signInLink: string;
   readonly apiKey: string;
   readonly stateDirectory: string;
   readonly runtime: RuntimeKind | undefined;
@@ -40,6 +42,8 @@ export function bannerLines(facts: BannerFacts): readonly string[] {
   const directory = relative(process.cwd(), facts.stateDirectory) || facts.stateDirectory;
   return [
     "",
+    `  Console          ${facts.signInLink}`,
+    "                   signs one browser in, within 15 minutes",
     `  Queue API        ${facts.url}/v2/<endpoint id>`,
     `  Load-balanced    ${facts.url}/lb/<endpoint id>/<path>`,
     `  OpenAI clients   ${facts.url}/v2/<endpoint id>/openai/v1`,

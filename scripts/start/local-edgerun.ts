@@ -51,7 +51,8 @@ export class LocalEdgerun {
     const example = runtime && this.#options.hasExample ? await this.#ensureExample(api, runtime) : undefined;
     const isWell = example ? await this.#runExample(example) : true;
     const { stateDirectory } = this.#options;
-    const facts = { url: this.#url, apiKey: this.#apiKey, stateDirectory, runtime, example };
+    const signInLink = await createSignInLink(api);
+    const facts = { url: this.#url, signInLink, apiKey: this.#apiKey, stateDirectory, runtime, example };
     bannerLines(facts).forEach((line) => this.#say(line));
     if (runtime && !this.#options.isQuiet && !this.isStopping) {
       followJobs(this.#state.file("agent.log"), this.#say, this.#installation.stopped);
@@ -135,6 +136,14 @@ export class LocalEdgerun {
     if (!this.isStopping) printOutcome(outcome, this.#say);
     return outcome.kind === "completed";
   }
+}
+
+/** Opens the console without a key, in the first browser that follows it. */
+async function createSignInLink(api: ManagementApi): Promise<string> {
+  const made = await api.query<{ createSignInLink: { url: string } }>(
+    "mutation { createSignInLink { url } }",
+  );
+  return made.createSignInLink.url;
 }
 
 /** Docker if a daemon answers, else plain processes. An explicitly requested Docker must be there. */

@@ -319,6 +319,15 @@ export const streamReplySchema = z
   .object({ status: wireStatusSchema, stream: z.array(z.object({ output: jsonValueSchema })) })
   .meta({ id: "StreamPart" });
 
+/** How long a trial lasts, in seconds. */
+export const TRIAL_DEFAULT_SECONDS = 60;
+export const TRIAL_MAX_SECONDS = 600;
+
+/** Body of `trial`. */
+export const trialSchema = z
+  .object({ until: z.iso.datetime().meta({ description: "When the trial ends, or has ended." }) })
+  .meta({ id: "Trial" });
+
 /** Body of `purge-queue`. */
 export const purgeReplySchema = z
   .object({ removed: z.int(), status: z.literal("completed") })

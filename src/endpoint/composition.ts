@@ -30,6 +30,7 @@ import { RunningTimes } from "./queue/running-times.ts";
 import { SegmentDeadlines } from "./queue/segment-deadlines.ts";
 import { Autoscaler, type DesiredState } from "./scaling/autoscaler.ts";
 import { Rollout } from "./scaling/rollout.ts";
+import { Trial } from "./scaling/trial.ts";
 import { WorkerConcurrency } from "./scaling/worker-set.ts";
 import { Workload } from "./scaling/workload.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
@@ -67,6 +68,7 @@ export type Endpoint = {
   readonly batches: BatchHandlers;
   readonly agents: AgentExchanges;
   readonly scaling: Pick<Autoscaler, "repeat">;
+  readonly trial: Trial;
   readonly loadBalancing: LoadBalancing;
   readonly metrics: MetricsHandlers;
   readonly commit: GroupCommit;
@@ -129,6 +131,7 @@ export function openEndpoint(context: DurableObjectState, env: EndpointEnv, flee
     ...clients,
     agents: agents.exchanges,
     scaling: scaling.scaling,
+    trial: scaling.trial,
     loadBalancing,
     metrics,
     commit,
@@ -204,8 +207,9 @@ function openScaling({ factStore, facts }: Base, { claims, ledger, activity }: J
   const requests = new RequestTracker({ activity, facts });
   const work = new Workload({ claims, ledger, requests });
   const stored = factStore.fact<DesiredState>("desired_workers");
-  const scaling = new Autoscaler({ stored, ledger, work, claims, facts, concurrency, rollout });
-  return { concurrency, rollout, requests, work, scaling };
+  const trial = new Trial(factStore.fact("trial"));
+  const scaling = new Autoscaler({ stored, ledger, work, claims, facts, concurrency, rollout, trial });
+  return { concurrency, rollout, trial, requests, work, scaling };
 }
 
 type Scaling = ReturnType<typeof openScaling>;

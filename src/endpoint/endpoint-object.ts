@@ -18,6 +18,7 @@ import type {
   ListCall,
   SlotRef,
   SubmitCall,
+  TrialReply,
   Unconfigured,
   UploadRef,
 } from "./messages.ts";
@@ -166,6 +167,15 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async batchRequests(call: BatchRequestsCall) {
     return this.#whenConfigured(({ batches }) => batches.requests(call));
+  }
+
+  /** Starts a worker although nothing asks for one, and keeps it for this long; 0 ends that. */
+  async startTrial(durationMs: number) {
+    return this.#whenConfigured(async ({ commit, trial }): Promise<TrialReply> => {
+      const until = Date.now() + durationMs;
+      await commit.run(() => trial.runUntil(until));
+      return { kind: "trial", until };
+    });
   }
 
   // Metrics, all from memory

@@ -191,6 +191,8 @@ export type UsageReply = Unconfigured | { readonly kind: "usage"; readonly hours
 /** `json`: the body of `health` in contract/job.ts. */
 export type HealthReply = Unconfigured | { readonly kind: "health"; readonly json: string };
 
+export type TrialReply = { readonly kind: "trial"; readonly until: number };
+
 export type WorkersReply =
   | Unconfigured
   | { readonly kind: "workers"; readonly metrics: MetricsBody; readonly busyWorkers: readonly string[] };

@@ -8,7 +8,7 @@ import { QueueClient } from "../support/queue-client.ts";
 const PACKAGE = join(import.meta.dirname, "../../sdk/python/src");
 
 /** `atStart` runs on workers alone. */
-function app(answer: string, atStart = "pass"): string {
+function app(answer: string, atStart = "pass", { name = "greeter", workers = "(1, 1)" } = {}): string {
   return `
 import os
 from edgerun import Endpoint
@@ -16,7 +16,7 @@ from edgerun import Endpoint
 if os.environ.get("FLASH_RESOURCE_NAME"):
     ${atStart}
 
-@Endpoint(name="greeter", cpu="cpu3c-1-2", workers=(1, 1))
+@Endpoint(name="${name}", cpu="cpu3c-1-2", workers=${workers}, idle_timeout=1)
 def greet() -> str:
     return "${answer}"
 `;
@@ -44,9 +44,9 @@ afterAll(async () => {
   await account?.stop();
 });
 
-async function deploy(code: string) {
+async function deploy(code: string, options = "") {
   await fixture.write("greeter.py", code);
-  const { stdout, stderr, exitCode } = await fixture.run("flash deploy --no-deps --json");
+  const { stdout, stderr, exitCode } = await fixture.run(`flash deploy --no-deps --json ${options}`);
   const deployed = JSON.parse(stdout) as Deployed;
   return { ...deployed, stderr, exitCode, id: deployed.endpoints[0]?.id ?? "" };
 }
@@ -84,4 +84,30 @@ test("one whose workers cannot start fails with the reason and what they printed
   expect(repaired.exitCode).toBe(0);
   expect(repaired.stderr).toContain("✓ greeter v3: 1 of 1 workers ready");
   expect(await answerOf(id)).toBe("hi");
+});
+
+test("an endpoint that scales to zero is tested by a worker that leaves, unless --no-check is given", async ({
+  expect,
+}) => {
+  const rare = { name: "rare", workers: "(0, 1)" };
+  const good = await deploy(app("hello", "pass", rare), "--app rare");
+  expect(good.exitCode).toBe(0);
+  expect(good.stderr).toContain("✓ rare v1: 1 of 1 workers ready");
+  const client = new QueueClient({ ...account, endpointId: good.id });
+  await expect
+    .poll(async () => (await client.health()).workers, { timeout: 20_000 })
+    .toMatchObject({
+      idle: 0,
+      running: 0,
+    });
+
+  const broken = app("hello", `print("loading"); raise RuntimeError("no such weights")`, rare);
+  const bad = await deploy(broken, "--app rare");
+  expect(bad.exitCode).toBe(1);
+  expect(bad.stderr).toMatch(/rare: .*no such weights/);
+  expect(bad.failures[0]?.log).toContain("loading");
+
+  const unchecked = await deploy(broken, "--app rare --no-check");
+  expect(unchecked.exitCode).toBe(0);
+  expect(unchecked.stderr).toContain("✓ rare v2: no worker runs; the first call starts one");
 });

@@ -382,6 +382,8 @@ const QUEUE = [
   http("GET", "/v2/*/requests", ENDPOINT),
   http("GET", "/v2/*/logs", ENDPOINT),
   http("POST", "/v2/*/purge-queue", ENDPOINT),
+  http("POST", "/v2/*/trial", ENDPOINT),
+  http("DELETE", "/v2/*/trial", ENDPOINT),
   http("GET", "/v2/*/status/*", JOB),
   http("GET", "/v2/*/status-sync/*?wait=1000", { ...JOB, waits: true }),
   http("GET", "/v2/*/stream/*", { ...JOB, waits: true }),

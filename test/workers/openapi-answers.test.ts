@@ -20,6 +20,9 @@ test("the answers about a job are as documented", async () => {
   await documentedCall("POST", `${base}/status/${queued.id}`);
   await documentedCall("GET", `${base}/health`);
   await documentedCall("GET", `${base}/metrics`);
+  await documentedCall("POST", `${base}/trial?seconds=30`);
+  await documentedCall("POST", `${base}/trial?seconds=0`);
+  await documentedCall("DELETE", `${base}/trial`);
   await agent.sendLogs([
     {
       endpointId,

@@ -39,6 +39,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string, answer: Answ
   ["POST", "cancel/JOB", "200"],
   ["POST", "retry/JOB", NOT_RETRYABLE],
   ["POST", "purge-queue", "200"],
+  ["DELETE", "trial", "200"],
   ["GET", "requests", "200"],
   ["GET", "health", "200"],
   ["GET", "metrics", "200"],
@@ -315,7 +316,7 @@ describe.for(OPERATIONS)("%s %s", ([method, path, good]) => {
     for (const to of ["nosuchendpoint", world.foreignId, world.balancedId]) {
       answers.push(answerOf(await world.send(method, path, {}, to)));
     }
-    const isAboutWorkers = path === "health" || path === "metrics";
+    const isAboutWorkers = path === "health" || path === "metrics" || path === "trial";
     const balanced: Answer = isAboutWorkers ? "200" : WRONG_TYPE;
     expect(answers).toEqual(
       [NO_ENDPOINT, NO_ENDPOINT, balanced].map((answer) => expectedAnswer(answer, expect)),

@@ -92,6 +92,41 @@ describe("scale-out", () => {
   });
 });
 
+describe("a trial", () => {
+  test("has one worker although there is no work, until it ends; then that leaves", async ({
+    expect,
+    fleet,
+  }) => {
+    const { endpoint, untilWorkers } = await open(fleet, "workersMax: 2, idleTimeout: 5");
+    expect(await endpoint.post("trial?seconds=60")).toMatchObject({ status: 200 });
+    await untilWorkers(1);
+    await endpoint.later(30 * SECOND);
+    await endpoint.post("trial?seconds=60");
+    await endpoint.evict();
+    await endpoint.later(60 * SECOND - 1);
+    await untilWorkers(1);
+    await endpoint.later(1);
+    await endpoint.later(5 * SECOND); // it is idle since then for an object that has forgotten everything
+    await untilWorkers(0);
+  });
+
+  test("can be ended early, and starts nothing where workersMax is 0", async ({ expect, fleet }) => {
+    const { endpoint, untilWorkers } = await open(fleet, "workersMax: 1, idleTimeout: 5");
+    await endpoint.post("trial?seconds=600");
+    await untilWorkers(1);
+    await endpoint.later(4 * SECOND);
+    expect((await endpoint.remove("trial")).status).toBe(200);
+    await untilWorkers(1);
+    await endpoint.later(SECOND);
+    await untilWorkers(0);
+
+    await endpoint.save("workersMax: 0");
+    await endpoint.post("trial?seconds=600");
+    await endpoint.later(SECOND);
+    await untilWorkers(0);
+  });
+});
+
 describe("scale-in", () => {
   for (const isEvicted of [false, true]) {
     const title = "free workers leave one by one after idleTimeout, and workersMin stay";

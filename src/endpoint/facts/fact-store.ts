@@ -9,7 +9,8 @@ export type FactName =
   | "removed"
   | "checkpoint"
   | "desired_workers"
-  | "rollout";
+  | "rollout"
+  | "trial";
 
 /** Facts of which there are several: the rest of the name identifies the subject, such as the id of a host. */
 export type FactPrefix = "claims:";

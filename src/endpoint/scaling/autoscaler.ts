@@ -20,6 +20,7 @@ import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Claims } from "../queue/claims.ts";
 import { CapacityStatements } from "./capacity-statements.ts";
 import type { Rollout } from "./rollout.ts";
+import type { Trial } from "./trial.ts";
 import { WorkerSet, type WorkerConcurrency } from "./worker-set.ts";
 import type { Workload } from "./workload.ts";
 
@@ -47,6 +48,7 @@ export type AutoscalerParts = {
   readonly facts: EndpointFacts;
   readonly concurrency: WorkerConcurrency;
   readonly rollout: Rollout;
+  readonly trial: Pick<Trial, "recover" | "limitsOf" | "endsAt">;
 };
 
 /** Workers that get no more jobs from now on, and whether others get jobs again. */
@@ -97,6 +99,7 @@ export class Autoscaler {
     concurrency.recover(this.#desired.jobsPerWorker);
     this.#closed = new Set(workersIn(this.#desired.leaving, facts.report.workers));
     this.#parts.rollout.recover();
+    this.#parts.trial.recover();
     if (facts.config) {
       this.#follow(facts.config, now);
       this.#holdAgain(facts.config, now);
@@ -108,16 +111,16 @@ export class Autoscaler {
 
   /** Decides on the desired workers; to be called at the end of every turn. */
   decide(config: EndpointConfig, now: number): AdmissionChange {
-    const { work } = this.#parts;
+    const { work, trial } = this.#parts;
     this.#follow(config, now);
     this.#idleTracker.follow();
     this.#workerSet.freed(work.takeFreed(), now);
     this.#idleSinceAt = work.isNone ? (this.#idleSinceAt ?? now) : null;
 
-    const growth = planScaleUp(this.#load(config, now), this.#desired, config, now);
+    const growth = planScaleUp(this.#load(config, now), this.#desired, trial.limitsOf(config, now), now);
     const rolling = this.#planRollout(growth.desired, this.#isCapacityComing(), config, now);
     const scaleDown = this.#planScaleDown(growth, rolling?.rest, config, now);
-    const reviewAt = earliest([growth.reviewAt, scaleDown.reviewAt]);
+    const reviewAt = earliest([growth.reviewAt, scaleDown.reviewAt, trial.endsAt(now)]);
     this.#reviewAt = earliest([this.#storeIdle(reviewAt, config, now), rolling?.reviewAt ?? null]);
     const replaced = this.#replaced();
     this.#adopt(scaleDown, [...(rolling?.leaving ?? NONE), ...replaced.leaving], now);

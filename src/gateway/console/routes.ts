@@ -15,6 +15,7 @@ import {
 import { openContext, type RequestContext } from "../../management/context.ts";
 import { readBody } from "../body.ts";
 import { isOfConsole, signInCookie } from "./cookie.ts";
+import { consoleAsset } from "./pages.ts";
 
 type ConsoleContext = Context<{ Bindings: Env }>;
 
@@ -31,6 +32,7 @@ const USED_LINK =
 /** Routes to be mounted at /console. */
 export function consoleRoutes(): Hono<{ Bindings: Env }> {
   const routes = new Hono<{ Bindings: Env }>();
+  routes.get("/assets/*", consoleAsset);
   // Both change what a browser may do, so they are for pages of the console alone.
   routes.use(async function requireConsole({ req, header }, next) {
     header("Cache-Control", "no-store");

@@ -15,7 +15,7 @@ import {
 } from "../../contract/flash/packages.ts";
 import type { Env } from "../../env.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { pageFile } from "../docs/routes.ts";
+import { pageFile } from "../page-file.ts";
 import {
   indexPage,
   packageSummary,

@@ -5,13 +5,14 @@ import { mount } from "../route.ts";
 import { batchRoutes } from "./batches/batch-routes.ts";
 import { type QueueApi, withEndpoint } from "./context.ts";
 import { jobRoutes } from "./jobs/job-routes.ts";
+import { trialRoutes } from "./trials.ts";
 import { measureRoutes } from "./measures.ts";
 import { openaiApi, openaiRoutes } from "./openai/routes.ts";
 import { guardsOf, queueApi } from "./route.ts";
 
 /** For the OpenAPI document. */
 export const queueApis = [
-  queueApi("Jobs", [...jobRoutes, ...measureRoutes]),
+  queueApi("Jobs", [...jobRoutes, ...measureRoutes, ...trialRoutes]),
   openaiApi,
   queueApi("Batches", batchRoutes),
 ];
@@ -22,7 +23,7 @@ export function queueRoutes(): Hono<QueueApi> {
   routes.route("/:endpointId/openai", openaiRoutes());
 
   const operations = new Hono<QueueApi>();
-  mount(operations, [...measureRoutes, ...jobRoutes, ...batchRoutes], guardsOf);
+  mount(operations, [...measureRoutes, ...trialRoutes, ...jobRoutes, ...batchRoutes], guardsOf);
   routes.use("/:endpointId/*", withEndpoint);
   routes.route("/:endpointId", operations);
   routes.all("/:endpointId/*", (context) => {
@@ -31,7 +32,7 @@ export function queueRoutes(): Hono<QueueApi> {
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
         "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET webhooks/<id>, " +
-        "POST webhooks/<id>/redeliver, GET logs, GET health, GET metrics, GET metrics/requests, GET metrics/workers, " +
+        "POST webhooks/<id>/redeliver, POST trial, DELETE trial, GET logs, GET health, GET metrics, GET metrics/requests, GET metrics/workers, " +
         "and for batches POST batch, GET batch, GET batch/<id>, PUT batch/<id>, POST batch/<id>/requests, " +
         "GET batch/<id>/requests, DELETE batch/<id>/requests/<id>, POST batch/<id>/finalize and POST batch/<id>/cancel.",
     );

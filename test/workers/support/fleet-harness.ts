@@ -111,6 +111,10 @@ export class TestEndpoint {
     return this.#api.call("POST", `/v2/${this.id}/${path}`, body);
   }
 
+  remove(path: string) {
+    return this.#api.call("DELETE", `/v2/${this.id}/${path}`);
+  }
+
   async save(fields: string): Promise<void> {
     await this.#api.graphql(`mutation { saveEndpoint(input: { id: "${this.id}", ${fields} }) { id } }`);
   }

@@ -1,0 +1,271 @@
+/** Generated from operations.graphql and our schema: node scripts/console-operations.ts */
+
+/** A document, and what goes in and comes out. */
+export type Operation<Data, Variables> = string & { readonly data?: Data; readonly variables?: Variables };
+
+export type Account = {
+  readonly myself: { readonly id: string | null; readonly email: string | null } | null;
+};
+export const ACCOUNT: Operation<Account, {}> = "query Account { myself { id email } }";
+
+export type Overview = {
+  readonly myself: {
+    readonly endpoints: readonly ({
+      readonly id: string | null;
+      readonly name: string | null;
+      readonly type: string | null;
+      readonly workersMin: number | null;
+      readonly workersMax: number | null;
+      readonly gpuIds: string | null;
+      readonly gpuCount: number | null;
+      readonly instanceIds: readonly (string | null)[] | null;
+      readonly createdAt: string | null;
+    } | null)[];
+    readonly hosts:
+      | readonly ({
+          readonly id: string | null;
+          readonly name: string | null;
+          readonly isPresent: boolean | null;
+          readonly isAgentOutdated: boolean | null;
+          readonly isAgentRefused: boolean | null;
+          readonly cordoned: boolean | null;
+          readonly drained: boolean | null;
+          readonly lastSeenAt: string | null;
+        } | null)[]
+      | null;
+    readonly budgets:
+      | readonly ({
+          readonly endpointId: string | null;
+          readonly limit: number | null;
+          readonly period: string | null;
+          readonly spent: number | null;
+          readonly state: string | null;
+        } | null)[]
+      | null;
+  } | null;
+};
+export const OVERVIEW: Operation<Overview, {}> =
+  "query Overview { myself { endpoints { id name type workersMin workersMax gpuIds gpuCount instanceIds createdAt } hosts { id name isPresent isAgentOutdated isAgentRefused cordoned drained lastSeenAt } budgets { endpointId limit period spent state } } }";
+
+export type Endpoint = {
+  readonly myself: {
+    readonly endpoint: {
+      readonly id: string | null;
+      readonly name: string | null;
+      readonly type: string | null;
+      readonly version: number | null;
+      readonly createdAt: string | null;
+      readonly gpuIds: string | null;
+      readonly gpuCount: number | null;
+      readonly instanceIds: readonly (string | null)[] | null;
+      readonly locations: string | null;
+      readonly workersMin: number | null;
+      readonly workersMax: number | null;
+      readonly idleTimeout: number | null;
+      readonly scalerType: string | null;
+      readonly scalerValue: number | null;
+      readonly executionTimeoutMs: number | null;
+      readonly flashBootType: "OFF" | "FLASHBOOT" | "PRIORITY_FLASHBOOT" | null;
+      readonly template: {
+        readonly id: string | null;
+        readonly name: string | null;
+        readonly imageName: string | null;
+        readonly dockerArgs: string | null;
+      } | null;
+      readonly pods:
+        | readonly ({
+            readonly id: string;
+            readonly desiredStatus:
+              | "CREATED"
+              | "RUNNING"
+              | "RESTARTING"
+              | "EXITED"
+              | "PAUSED"
+              | "DEAD"
+              | "TERMINATED";
+            readonly version: number | null;
+            readonly machineId: string | null;
+            readonly lastStartedAt: string | null;
+            readonly latestTelemetry: { readonly state: string | null; readonly time: string | null } | null;
+          } | null)[]
+        | null;
+      readonly rollout: {
+        readonly inProgress: boolean;
+        readonly oldestVersion: number;
+        readonly workersOnLatest: number;
+        readonly workersTotal: number;
+        readonly percentOnLatest: number;
+        readonly reason: string | null;
+      } | null;
+    } | null;
+  } | null;
+};
+export const ENDPOINT: Operation<Endpoint, { readonly id?: string | null }> =
+  "query Endpoint($id: String) { myself { endpoint(id: $id) { id name type version createdAt gpuIds gpuCount instanceIds locations workersMin workersMax idleTimeout scalerType scalerValue executionTimeoutMs flashBootType template { id name imageName dockerArgs } pods { id desiredStatus version machineId lastStartedAt latestTelemetry { state time } } rollout { inProgress oldestVersion workersOnLatest workersTotal percentOnLatest reason } } } }";
+
+export type Hosts = {
+  readonly myself: {
+    readonly hosts:
+      | readonly ({
+          readonly id: string | null;
+          readonly name: string | null;
+          readonly dataCenterId: string | null;
+          readonly isPresent: boolean | null;
+          readonly agentVersion: string | null;
+          readonly isAgentOutdated: boolean | null;
+          readonly isAgentRefused: boolean | null;
+          readonly workers: number | null;
+          readonly cordoned: boolean | null;
+          readonly drained: boolean | null;
+          readonly lastSeenAt: string | null;
+          readonly gpus:
+            | readonly ({
+                readonly name: string | null;
+                readonly isSimulated: boolean | null;
+                readonly total: number | null;
+                readonly free: number | null;
+              } | null)[]
+            | null;
+          readonly price: { readonly perHour: number | null } | null;
+          readonly telemetry: {
+            readonly at: string | null;
+            readonly cpuPercent: number | null;
+            readonly memoryUsedMb: number | null;
+            readonly memoryTotalMb: number | null;
+            readonly diskUsedMb: number | null;
+            readonly diskTotalMb: number | null;
+            readonly gpus:
+              | readonly ({
+                  readonly index: number | null;
+                  readonly utilizationPercent: number | null;
+                  readonly memoryUsedMb: number | null;
+                  readonly memoryTotalMb: number | null;
+                  readonly temperatureC: number | null;
+                  readonly powerW: number | null;
+                } | null)[]
+              | null;
+          } | null;
+        } | null)[]
+      | null;
+  } | null;
+};
+export const HOSTS: Operation<Hosts, {}> =
+  "query Hosts { myself { hosts { id name dataCenterId isPresent agentVersion isAgentOutdated isAgentRefused workers cordoned drained lastSeenAt gpus { name isSimulated total free } price { perHour } telemetry { at cpuPercent memoryUsedMb memoryTotalMb diskUsedMb diskTotalMb gpus { index utilizationPercent memoryUsedMb memoryTotalMb temperatureC powerW } } } } }";
+
+export type UpdateHost = {
+  readonly hostUpdate: {
+    readonly id: string | null;
+    readonly cordoned: boolean | null;
+    readonly drained: boolean | null;
+  } | null;
+};
+export const UPDATE_HOST: Operation<
+  UpdateHost,
+  { readonly id?: string | null; readonly cordoned?: boolean | null; readonly drained?: boolean | null }
+> =
+  "mutation UpdateHost($id: String, $cordoned: Boolean, $drained: Boolean) { hostUpdate(input: { id: $id, cordoned: $cordoned, drained: $drained }) { id cordoned drained } }";
+
+export type AddHost = {
+  readonly joinTokenCreate: {
+    readonly installCommand: string | null;
+    readonly expiresAt: string | null;
+  } | null;
+};
+export const ADD_HOST: Operation<AddHost, {}> =
+  "mutation AddHost { joinTokenCreate { installCommand expiresAt } }";
+
+export type Usage = {
+  readonly myself: {
+    readonly usage:
+      | readonly ({
+          readonly from: string | null;
+          readonly endpointId: string | null;
+          readonly endpointName: string | null;
+          readonly isPod: boolean | null;
+          readonly requests: number | null;
+          readonly completed: number | null;
+          readonly failed: number | null;
+          readonly workerSeconds: number | null;
+          readonly busySeconds: number | null;
+          readonly cost: number | null;
+        } | null)[]
+      | null;
+  } | null;
+};
+export const USAGE: Operation<Usage, { readonly from?: string | null; readonly bucket?: string | null }> =
+  "query Usage($from: String, $bucket: String) { myself { usage(input: { from: $from, bucket: $bucket }) { from endpointId endpointName isPod requests completed failed workerSeconds busySeconds cost } } }";
+
+export type Audit = {
+  readonly myself: {
+    readonly auditLog:
+      | readonly {
+          readonly id: string;
+          readonly at: string;
+          readonly apiKeyName: string | null;
+          readonly operation: string;
+          readonly subjectKind: string;
+          readonly subjectId: string;
+          readonly subjectName: string | null;
+          readonly fields: readonly string[];
+        }[]
+      | null;
+  } | null;
+};
+export const AUDIT: Operation<Audit, { readonly before?: string | null }> =
+  "query Audit($before: ID) { myself { auditLog(input: { limit: 100, before: $before }) { id at apiKeyName operation subjectKind subjectId subjectName fields } } }";
+
+export type Access = {
+  readonly signIns:
+    | readonly {
+        readonly id: string;
+        readonly apiKeyId: string;
+        readonly isLink: boolean;
+        readonly client: string;
+        readonly createdAt: string;
+        readonly expiresAt: string;
+        readonly isCurrent: boolean;
+      }[]
+    | null;
+  readonly apiKeys:
+    | readonly ({
+        readonly id: string | null;
+        readonly name: string | null;
+        readonly hint: string | null;
+        readonly level: "ALL" | "READ_ONLY" | "RESTRICTED" | null;
+        readonly createdAt: string | null;
+        readonly lastUsedAt: string | null;
+        readonly expiresAt: string | null;
+        readonly revokedAt: string | null;
+        readonly isCurrent: boolean | null;
+      } | null)[]
+    | null;
+};
+export const ACCESS: Operation<Access, {}> =
+  "query Access { signIns { id apiKeyId isLink client createdAt expiresAt isCurrent } apiKeys { id name hint level createdAt lastUsedAt expiresAt revokedAt isCurrent } }";
+
+export type EndSignIn = { readonly endSignIn: null };
+export const END_SIGN_IN: Operation<EndSignIn, { readonly id?: string | null }> =
+  "mutation EndSignIn($id: ID) { endSignIn(id: $id) }";
+
+export type CreateEndpoint = { readonly saveEndpoint: { readonly id: string | null } | null };
+export const CREATE_ENDPOINT: Operation<
+  CreateEndpoint,
+  {
+    readonly name?: string | null;
+    readonly imageName?: string | null;
+    readonly dockerArgs?: string | null;
+    readonly gpuIds?: string | null;
+    readonly workersMax?: number | null;
+  }
+> =
+  "mutation CreateEndpoint($name: String, $imageName: String, $dockerArgs: String, $gpuIds: String, $workersMax: Int) { saveEndpoint( input: { name: $name gpuIds: $gpuIds workersMax: $workersMax template: { imageName: $imageName, dockerArgs: $dockerArgs, containerDiskInGb: 10 } } ) { id } }";
+
+export type GpuPools = {
+  readonly serverlessGpuPools:
+    | readonly ({
+        readonly id: string | null;
+        readonly gpuTypeIds: readonly (string | null)[] | null;
+      } | null)[]
+    | null;
+};
+export const GPU_POOLS: Operation<GpuPools, {}> = "query GpuPools { serverlessGpuPools { id gpuTypeIds } }";

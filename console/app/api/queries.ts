@@ -1,0 +1,149 @@
+/**
+ * What pages read, and how often. A page asks while it is visible: a hidden tab asks nothing, and looks again when it
+ * is shown.
+ */
+import { infiniteQueryOptions, QueryClient, queryOptions } from "@tanstack/react-query";
+import type { LogPage } from "../../../src/contract/agent/log.ts";
+import type { HealthBody, JobView, RequestsPage, WireStatus } from "../../../src/contract/job.ts";
+import type { MetricsWindow, RequestMetrics, WorkerMetrics } from "../../../src/contract/metrics.ts";
+import { ApiError, call } from "./http.ts";
+import { query } from "./graphql.ts";
+import { ACCESS, ACCOUNT, AUDIT, ENDPOINT, HOSTS, OVERVIEW, USAGE } from "./operations.ts";
+
+const SOON_MS = 2_000;
+const OFTEN_MS = 5_000;
+const SELDOM_MS = 15_000;
+const JOBS_PER_PAGE = 100;
+const RETRIES = 2;
+
+export const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 1_000,
+      // Who is not let in will not be let in the next time.
+      retry: (failures, error) =>
+        failures < RETRIES && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+    },
+  },
+});
+
+export const accountQuery = queryOptions({
+  queryKey: ["account"],
+  queryFn: async ({ signal }) => (await query(ACCOUNT, {}, signal)).myself,
+  staleTime: Infinity,
+});
+
+export const overviewQuery = queryOptions({
+  queryKey: ["overview"],
+  queryFn: async ({ signal }) => (await query(OVERVIEW, {}, signal)).myself,
+  refetchInterval: SELDOM_MS,
+});
+
+export const endpointQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["endpoint", id],
+    queryFn: async ({ signal }) => {
+      const endpoint = (await query(ENDPOINT, { id }, signal)).myself?.endpoint;
+      if (!endpoint) throw new ApiError(`There is no endpoint ${id}.`, "endpoint_not_found", 404);
+      return endpoint;
+    },
+    refetchInterval: OFTEN_MS,
+  });
+
+export const healthQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["health", id],
+    queryFn: ({ signal }) => call<HealthBody>(`/v2/${encodeURIComponent(id)}/health`, { signal }),
+    refetchInterval: OFTEN_MS,
+  });
+
+export const requestMetricsQuery = (id: string, window: MetricsWindow) =>
+  queryOptions({
+    queryKey: ["metrics", id, "requests", window],
+    queryFn: ({ signal }) =>
+      call<RequestMetrics>(`/v2/${encodeURIComponent(id)}/metrics/requests?window=${window}`, { signal }),
+    refetchInterval: SELDOM_MS,
+  });
+
+export const workerMetricsQuery = (id: string, window: MetricsWindow) =>
+  queryOptions({
+    queryKey: ["metrics", id, "workers", window],
+    queryFn: ({ signal }) =>
+      call<WorkerMetrics>(`/v2/${encodeURIComponent(id)}/metrics/workers?window=${window}`, { signal }),
+    refetchInterval: SELDOM_MS,
+  });
+
+export const jobsQuery = (id: string, status: WireStatus | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ["jobs", id, status ?? "all"],
+    queryFn: ({ pageParam, signal }) => {
+      const parameters = new URLSearchParams({ limit: String(JOBS_PER_PAGE), offset: String(pageParam) });
+      if (status) parameters.set("status", status);
+      return call<RequestsPage>(`/v2/${encodeURIComponent(id)}/requests?${parameters}`, { signal });
+    },
+    initialPageParam: 0,
+    getNextPageParam: ({ offset, limit, hasMore }) => (hasMore ? offset + limit : undefined),
+    // Each page is a request of its own, so only those at the top look for news.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : OFTEN_MS),
+  });
+
+const ENDED: ReadonlySet<WireStatus> = new Set(["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]);
+
+export function hasEnded(status: WireStatus): boolean {
+  return ENDED.has(status);
+}
+
+export const jobQuery = (endpointId: string, jobId: string) =>
+  queryOptions({
+    queryKey: ["job", endpointId, jobId],
+    queryFn: ({ signal }) =>
+      call<JobView>(`${jobPath(endpointId, "status", jobId)}?timeline=1&cost=1`, { signal }),
+    refetchInterval: ({ state }) => (state.data && hasEnded(state.data.status) ? SELDOM_MS : SOON_MS),
+  });
+
+export function jobPath(endpointId: string, operation: string, jobId: string): string {
+  return `/v2/${encodeURIComponent(endpointId)}/${operation}/${encodeURIComponent(jobId)}`;
+}
+
+export type LogFilter = {
+  readonly jobId?: string | undefined;
+  readonly workerId?: string | undefined;
+  readonly search?: string | undefined;
+  readonly source?: "container" | "system" | undefined;
+};
+
+export const logsQuery = (endpointId: string, filter: LogFilter) =>
+  queryOptions({
+    queryKey: ["logs", endpointId, filter],
+    queryFn: ({ signal }) => {
+      const parameters = new URLSearchParams({ limit: "500" });
+      for (const [name, value] of Object.entries(filter)) if (value) parameters.set(name, value);
+      return call<LogPage>(`/v2/${encodeURIComponent(endpointId)}/logs?${parameters}`, { signal });
+    },
+    refetchInterval: OFTEN_MS,
+  });
+
+export const hostsQuery = queryOptions({
+  queryKey: ["hosts"],
+  queryFn: async ({ signal }) => (await query(HOSTS, {}, signal)).myself?.hosts ?? [],
+  refetchInterval: OFTEN_MS,
+});
+
+export const usageQuery = (from: string) =>
+  queryOptions({
+    queryKey: ["usage", from],
+    queryFn: async ({ signal }) => (await query(USAGE, { from, bucket: "day" }, signal)).myself?.usage ?? [],
+  });
+
+export const auditQuery = infiniteQueryOptions({
+  queryKey: ["audit"],
+  queryFn: async ({ pageParam, signal }) =>
+    (await query(AUDIT, { before: pageParam }, signal)).myself?.auditLog ?? [],
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.at(-1)?.id,
+});
+
+export const accessQuery = queryOptions({
+  queryKey: ["access"],
+  queryFn: ({ signal }) => query(ACCESS, {}, signal),
+});
