@@ -10,6 +10,7 @@ import type { Cli } from "./core/cli.ts";
 import { appCommand, authCommand, envCommand, loginCommand } from "./commands/account.ts";
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
+import { diffCommand, versionsCommand, rollbackCommand } from "./commands/versions.ts";
 import { copyCommand } from "./commands/copy.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import {
@@ -47,6 +48,9 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   deployCommand,
   updateCommand,
   undeployCommand,
+  versionsCommand,
+  diffCommand,
+  rollbackCommand,
   envCommand,
   appCommand,
   migrateCommand,

@@ -3,15 +3,18 @@ import type { AdmissionControl } from "./link/admission.ts";
 import { Links } from "./link/links.ts";
 import { EdgeClient } from "./edge/edge-client.ts";
 import { type EdgeContext, Reachability } from "./edge/edge-context.ts";
-import { ExchangeLoop } from "./exchange/exchange-loop.ts";
+import { shardOfJob } from "../src/contract/job.ts";
+import { ExchangeLoop, type ExchangeShards } from "./exchange/exchange-loop.ts";
 import { beginSession, type Session } from "./exchange/session.ts";
 import { Presence } from "./edge/presence.ts";
 import { ResultUploads } from "./exchange/result-uploads.ts";
+import { WorkerShards } from "./exchange/worker-shards.ts";
 import { SyncLoop } from "./exchange/sync-loop.ts";
 import { readGpuTelemetry } from "./gpu/nvidia-smi.ts";
 import { InventoryWatch } from "./gpu/inventory.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
 import { LeftCommands } from "./left-commands.ts";
+import type { ShardRef } from "./journal/shard-ref.ts";
 import { type AttemptRef, Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./core/log.ts";
 import { WorkerLogs } from "./logs/worker-logs.ts";
@@ -67,7 +70,9 @@ export class Agent {
   readonly #server: WorkerServer;
   readonly #workersKnown = Promise.withResolvers<void>();
   readonly #workers: Workers;
-  readonly #exchanges = new Map<string, ExchangeLoop>();
+  /** By endpoint, and by the object of it. */
+  readonly #exchanges = new Map<string, Map<number, ExchangeLoop>>();
+  readonly #shards: WorkerShards;
   /** The highest turn of exchanges that are over. */
   #lastTurn = 0;
   readonly #edge: EdgeContext;
@@ -103,6 +108,11 @@ export class Agent {
       runtimeKind: options.runtime.kind,
       publicAddress: options.inventory.publicAddress,
       publicPorts: options.publicPorts ?? PUBLIC_PORTS_DEFAULT,
+    });
+    this.#shards = new WorkerShards({
+      isOffered: ({ endpointId, shard }, workerId) =>
+        this.#exchanges.get(endpointId)?.get(shard)?.offers(workerId) ?? false,
+      jobsOf: (workerId) => this.#ledger.jobsOf(workerId),
     });
     this.#workers = this.#createWorkers();
     this.#server = new WorkerServer({
@@ -143,7 +153,7 @@ export class Agent {
     void agent.#leftCommands.endAll();
     agent.#keepLinks();
     agent.#links.openHost(agent.#tunnels);
-    for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
+    for (const ref of agent.#ledger.shards()) agent.#exchangeOf(ref);
     agent.#uploads.reportsChanged();
     await agent.#serveMetrics();
     agent.#presence.start();
@@ -262,26 +272,56 @@ export class Agent {
     });
   }
 
-  #exchangeOf(endpointId: string): ExchangeLoop {
-    const existing = this.#exchanges.get(endpointId);
+  #exchangeOf(ref: ShardRef): ExchangeLoop {
+    const { endpointId, shard } = ref;
+    const ofEndpoint = this.#exchanges.get(endpointId) ?? new Map<number, ExchangeLoop>();
+    this.#exchanges.set(endpointId, ofEndpoint);
+    const existing = ofEndpoint.get(shard);
     if (existing) return existing;
     const exchange = new ExchangeLoop({
       ...this.#edge,
-      endpointId,
+      ref,
       session: (this.#session ??= beginSession(this.#journal, this.#options.log)),
       ledger: this.#ledger,
       workers: this.#workers,
+      shards: this.#exchangeShards(),
       logs: this.#logs,
       lastTurn: this.#lastTurn,
-      onOver: (lastTurn) => this.#exchangeOver(endpointId, lastTurn),
+      onTurnEnd: () => this.#moveWorkers(endpointId),
+      onOver: (lastTurn) => this.#exchangeOver(ref, lastTurn),
     });
-    this.#exchanges.set(endpointId, exchange);
+    ofEndpoint.set(shard, exchange);
     return exchange;
   }
 
-  #exchangeOver(endpointId: string, lastTurn: number): void {
-    this.#exchanges.delete(endpointId);
+  #exchangeOver({ endpointId, shard }: ShardRef, lastTurn: number): void {
+    const ofEndpoint = this.#exchanges.get(endpointId);
+    ofEndpoint?.delete(shard);
+    if (ofEndpoint?.size === 0) this.#exchanges.delete(endpointId);
     this.#lastTurn = Math.max(this.#lastTurn, lastTurn);
+  }
+
+  #exchangeShards(): ExchangeShards {
+    return {
+      numberOf: (endpointId) => this.#shards.numberOf(endpointId),
+      serves: (workerId, ref) => this.#shards.serves(workerId, ref),
+      isServed: (ref) => this.#shards.isServed(ref, this.#workerIdsOf(ref.endpointId)),
+      learn: (endpointId, loans) => {
+        for (const ref of this.#shards.learn(endpointId, loans)) this.#exchangeOf(ref).greet();
+        this.#slotsChanged(endpointId, true);
+        this.#moveWorkers(endpointId);
+      },
+    };
+  }
+
+  #workerIdsOf(endpointId: string): string[] {
+    return this.#workers.ofEndpoint(endpointId).map(({ workerId }) => workerId);
+  }
+
+  /** Workers that belong to another object than the one that they serve go there, if they can. */
+  #moveWorkers(endpointId: string): void {
+    for (const ref of this.#shards.move(endpointId, () => this.#workerIdsOf(endpointId)))
+      this.#exchangeOf(ref).slotsChanged();
   }
 
   /** What runs here, for the status that users see. */
@@ -304,7 +344,8 @@ export class Agent {
 
   #reconnected(): void {
     this.#edge.client.giveUpOpenCalls();
-    for (const part of [this.#sync, this.#uploads, ...this.#exchanges.values()]) part.reconnected();
+    const exchanges = [...this.#exchanges.values()].flatMap((ofEndpoint) => [...ofEndpoint.values()]);
+    for (const part of [this.#sync, this.#uploads, ...exchanges]) part.reconnected();
   }
 
   #replied(reply: SyncReply): void {
@@ -331,7 +372,7 @@ export class Agent {
    * and the agent of those who follow the logs.
    */
   #openExchanges(): void {
-    for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf(endpointId);
+    for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf({ endpointId, shard: 0 });
   }
 
   #keepLinks(): void {
@@ -347,21 +388,26 @@ export class Agent {
 
   #slotsChanged(endpointId: string, isWithdrawn: boolean): void {
     if (this.#stopping.signal.aborted) return;
-    const exchange = this.#exchangeOf(endpointId);
-    if (isWithdrawn) exchange.slotsWithdrawn();
-    else exchange.slotsChanged();
+    this.#exchangeOf({ endpointId, shard: 0 });
+    if (isWithdrawn) this.#shards.forgetAllBut((workerId) => this.#workers.find(workerId) !== undefined);
+    for (const exchange of this.#exchanges.get(endpointId)?.values() ?? []) {
+      if (isWithdrawn) exchange.slotsWithdrawn();
+      else exchange.slotsChanged();
+    }
   }
 
-  #ledgerChanged({ endpointId, workerId }: AttemptRef, change: LedgerChange): void {
+  #ledgerChanged({ endpointId, jobId, workerId }: AttemptRef, change: LedgerChange): void {
     if (this.#stopping.signal.aborted) return;
+    const ref = { endpointId, shard: shardOfJob(jobId) };
     this.#sync.attemptsChanged();
     if (change === "held" && !this.#workers.find(workerId)) this.#sync.changed(true);
+    if (change === "held") this.#moveWorkers(endpointId);
     if (change === "report") {
       this.#uploads.reportsChanged();
-      this.#exchangeOf(endpointId).reportsChanged();
+      this.#exchangeOf(ref).reportsChanged();
     }
-    if (change === "chunk") this.#exchangeOf(endpointId).chunksChanged();
-    if (change === "progress") this.#exchangeOf(endpointId).progressChanged();
+    if (change === "chunk") this.#exchangeOf(ref).chunksChanged();
+    if (change === "progress") this.#exchangeOf(ref).progressChanged();
   }
 
   #environmentOf(assignment: Assignment, token: string): Record<string, string> {

@@ -50,6 +50,8 @@ export type Env = RateEnv & {
   MODEL_SOURCE?: string;
   /** What jobs of an endpoint may take, in GB; see endpoint/job-storage.ts. */
   ENDPOINT_STORAGE_GB?: string;
+  /** Objects that may share the queue of an endpoint; 1 for one each. */
+  ENDPOINT_SHARDS_MAX?: string;
   /** What logs of an account may add in a day, in GB; see management/logs/log-quota.ts. */
   LOG_STORAGE_GB_PER_DAY?: string;
   /** What artifacts of an account may take, in GB; see management/flash/uploads.ts. */

@@ -41,7 +41,7 @@ export function requireNoFailure(failures: readonly WorkerFailure[]): void {
   ]);
   throw new Failure("Everything is saved, but not every endpoint has a ready worker.", [
     ...reasons,
-    "Workers of the previous version keep running. Fix the problem and deploy again; --no-wait does not wait.",
+    "Workers of the previous version keep running. Fix the problem and deploy again, or go back: flash rollback",
   ]);
 }
 

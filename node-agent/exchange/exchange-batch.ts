@@ -9,6 +9,7 @@
 import type { ExchangeReply } from "../../src/contract/agent/agent.ts";
 import type { AttemptLedger, ChunkRecord } from "../journal/attempt-ledger.ts";
 import type { AttemptRef, ReportRecord } from "../journal/journal.ts";
+import type { ShardRef } from "../journal/shard-ref.ts";
 import { batchReports } from "./exchange-plan.ts";
 
 export type ExchangeBatch = {
@@ -23,15 +24,15 @@ const CHUNKS_MAX_BYTES = 256 * 1024;
 /** What no open exchange carries, as much as one may bring. */
 export function nextBatch(
   ledger: AttemptLedger,
-  endpointId: string,
+  shard: ShardRef,
   underway: readonly ExchangeBatch[],
 ): ExchangeBatch {
   const chunksUnderway = new Set(underway.flatMap(({ chunks }) => chunks.map(keyOf)));
   const isUnderway = (ref: AttemptRef) => chunksUnderway.has(keyOf(ref)); // C1
-  const chunks = ledger.unreceivedChunks(endpointId, CHUNKS_MAX_BYTES, isUnderway);
+  const chunks = ledger.unreceivedChunks(shard, CHUNKS_MAX_BYTES, isUnderway);
   const reportsUnderway = new Set(underway.flatMap(({ reports }) => reports));
   const unsent = ledger
-    .reports(endpointId)
+    .reports(shard)
     .filter((report) => !reportsUnderway.has(report) && ledger.hasSentAllChunks(report, chunks)); // C2
   return { chunks, reports: batchReports(unsent) };
 }

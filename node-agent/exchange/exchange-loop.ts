@@ -1,5 +1,5 @@
 /**
- * The conversation about the jobs of one endpoint that has a worker here.
+ * The conversation about the jobs of one endpoint that has a worker here, with one of the objects that share its queue.
  *
  * One long-poll turn waits at the edge at all times; its reply brings jobs and stops. Chunks and reports go with the
  * next long-poll turn when free slots ask for a new one anyway, and in immediate turns beside it otherwise. Either
@@ -17,10 +17,12 @@ import type {
   ExchangeReply,
   ExchangeRequest,
   RawExchangeReply,
+  ShardLoans,
 } from "../../src/contract/agent/agent.ts";
 import type { QueueErrorCode } from "../../src/contract/errors.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
+import type { ShardRef } from "../journal/shard-ref.ts";
 import {
   type ExchangeBatch,
   encodeBatch,
@@ -61,14 +63,27 @@ export interface LogFollowers {
   setFollow(endpointId: string, follow: number): void;
 }
 
+/** Which objects of an endpoint the workers serve. */
+export interface ExchangeShards {
+  numberOf(endpointId: string): number;
+  serves(workerId: string, ref: ShardRef): boolean;
+  /** A worker serves the object, or shall. */
+  isServed(ref: ShardRef): boolean;
+  /** The first object has said where workers belong. */
+  learn(endpointId: string, loans: ShardLoans): void;
+}
+
 export type ExchangeLoopOptions = EdgeContext & {
-  readonly endpointId: string;
+  readonly ref: ShardRef;
   readonly session: Session;
   readonly ledger: AttemptLedger;
   readonly workers: ExchangeWorkers;
+  readonly shards: ExchangeShards;
   readonly logs: LogFollowers;
   /** The last turn of the conversations of this session before: the edge takes no lower one for news. */
   readonly lastTurn: number;
+  /** A turn has ended: slots that it offered may be offered elsewhere. */
+  readonly onTurnEnd: () => void;
   /** The endpoint has no workers and no reports left on this host, and the edge knows that. */
   readonly onOver: (lastTurn: number) => void;
 };
@@ -126,8 +141,8 @@ export class ExchangeLoop {
   }
 
   #isOver(): boolean {
-    const { ledger, endpointId } = this.#options;
-    const isIdle = !this.#hasWorkers() && this.#open.size === 0 && !ledger.hasAnyOf(endpointId);
+    const { ledger, ref } = this.#options;
+    const isIdle = !this.#hasWorkers() && this.#open.size === 0 && !ledger.hasAnyOf(ref);
     return isIdle && !this.#hasNews;
   }
 
@@ -166,6 +181,17 @@ export class ExchangeLoop {
   progressChanged(): void {
     this.#hasNews = true;
     this.#schedule.within(PROGRESS_MS);
+  }
+
+  /** One exchange shall be made in any case: the edge may believe that this host has jobs which it does not have. */
+  greet(): void {
+    this.#hasNews = true;
+    this.#schedule.within(0);
+  }
+
+  /** Whether slots of the worker are offered by an exchange that is open. */
+  offers(workerId: string): boolean {
+    return [...this.#open.values()].some(({ slots }) => slots.some((slot) => slot.workerId === workerId));
   }
 
   /** The network is back: nothing waits for the end of a rest any more. */
@@ -227,11 +253,11 @@ export class ExchangeLoop {
   }
 
   #ensureLongPoll(): void {
-    const { ledger, endpointId } = this.#options;
+    const { ledger, ref } = this.#options;
     const slots = this.#slotsToHold();
     const longPoll = this.#longPoll();
     const isOffering = longPoll !== undefined && longPoll.slots.length > 0; // which is taken back in any case
-    if (!this.#hasWorkers() && !ledger.hasAnyOf(endpointId) && !isOffering) return;
+    if (!this.#hasWorkers() && !ledger.hasAnyOf(ref) && !isOffering) return;
     if (longPoll && areSameSlots(longPoll.slots, slots)) return;
     if (this.#open.size >= OPEN_MAX) return; // the next reply pumps again
     const restMs = slots.length === 0 ? STOPS_ONLY_AFTER_MS : OTHER_SLOTS_AFTER_MS;
@@ -257,13 +283,13 @@ export class ExchangeLoop {
   }
 
   #call(turn: Turn, body: string): Promise<EdgeOutcome<RawExchangeReply>> {
-    const { client, endpointId, timing, signal } = this.#options;
+    const { client, ref, timing, signal } = this.#options;
     const holdMs = turn.isLongPoll ? timing.edgeHoldMs : 0;
-    return client.exchange(endpointId, body, { timeoutMs: holdMs + timing.edgeSlackMs, signal });
+    return client.exchange(ref.endpointId, body, { timeoutMs: holdMs + timing.edgeSlackMs, signal });
   }
 
   #encode({ turn, isLongPoll, slots, batch }: Turn): string {
-    const { session, ledger, endpointId, timing, logs } = this.#options;
+    const { session, ledger, ref, timing } = this.#options;
     const request: Omit<ExchangeRequest, "held" | "reports" | "chunks"> = {
       session: session.id,
       previousSession: session.previous,
@@ -272,18 +298,26 @@ export class ExchangeLoop {
       openTurns: [...this.#open.keys()],
       slots: [...slots],
       holdMs: isLongPoll ? timing.edgeHoldMs : 0,
-      follow: logs.follow(endpointId),
+      ...this.#asShard(),
     };
-    const attempts = `"held":[${boundProgress(ledger.encodedAttempts(endpointId), turn).join(",")}]`;
+    const attempts = `"held":[${boundProgress(ledger.encodedAttempts(ref), turn).join(",")}]`;
     // Users' values are JSON text, and remain the text that they are.
     return `${JSON.stringify(request).slice(0, -1)},${attempts},${encodeBatch(batch)}}`;
   }
 
+  /** The first object also learns what the agent knows of the logs' followers and of the other objects. */
+  #asShard(): Pick<ExchangeRequest, "shard" | "shards" | "follow"> {
+    const { ref, logs, shards } = this.#options;
+    const { endpointId, shard } = ref;
+    if (shard > 0) return { shard };
+    return { follow: logs.follow(endpointId), shards: shards.numberOf(endpointId) };
+  }
+
   #nextBatch(): ExchangeBatch {
-    const { ledger, endpointId } = this.#options;
+    const { ledger, ref } = this.#options;
     return nextBatch(
       ledger,
-      endpointId,
+      ref,
       [...this.#open.values()].map((turn) => turn.batch),
     );
   }
@@ -294,12 +328,14 @@ export class ExchangeLoop {
     if (this.#options.signal.aborted) return;
     if (outcome.kind === "answered") this.#apply(turn, outcome.reply);
     else this.#fail(turn, outcome);
+    this.#options.onTurnEnd();
     if (this.#isOver()) this.#options.onOver(this.#lastTurn);
     else this.#schedule.within(0);
   }
 
   #apply(turn: Turn, reply: RawExchangeReply): void {
-    const { endpointId, ledger, workers, logs, reachability } = this.#options;
+    const { ref, ledger, workers, logs, reachability, shards } = this.#options;
+    const { endpointId } = ref;
     this.#open.delete(turn.turn);
     if (reply.at !== undefined) this.#newestReplyAt = Math.max(reply.at, this.#newestReplyAt ?? 0);
     const bringsNews = this.#bringsNews(reply);
@@ -310,13 +346,16 @@ export class ExchangeLoop {
     reachability.answered(endpointId);
     for (const stop of reply.stops) workers.stopJob(endpointId, stop);
     if (reply.follow !== undefined) logs.setFollow(endpointId, reply.follow);
+    if (reply.shards && ref.shard === 0) shards.learn(endpointId, reply.shards);
     if (this.#isSuspicious(turn, reply, bringsNews)) this.#backoff.increase();
     else this.#backoff.reset();
   }
 
   /** A stop of a job that the host does not have is no news. */
-  #bringsNews({ jobs, stops, follow }: RawExchangeReply): boolean {
-    const { ledger, logs, endpointId } = this.#options;
+  #bringsNews({ jobs, stops, follow, shards }: RawExchangeReply): boolean {
+    const { ledger, logs, ref } = this.#options;
+    const { endpointId } = ref;
+    if (shards && shards.number !== this.#options.shards.numberOf(endpointId)) return true;
     if (follow !== undefined && follow !== logs.follow(endpointId)) return true;
     return jobs.length > 0 || stops.some((stop) => ledger.isOpen(stop));
   }
@@ -335,11 +374,11 @@ export class ExchangeLoop {
   }
 
   #receive(jobs: RawExchangeReply["jobs"]): void {
-    const { endpointId, ledger, log, workers } = this.#options;
+    const { ref, ledger, log, workers } = this.#options;
     if (jobs.length === 0) return;
     this.#lastJobAt = performance.now();
     const readable: ReceivedAttempt[] = [];
-    for (const [index, record] of ledger.receive(endpointId, jobs).entries()) {
+    for (const [index, record] of ledger.receive(ref.endpointId, jobs).entries()) {
       const job = jobs[index] as DispatchedJob<RawExchangeReply>;
       const { workerId, attempt } = record;
       log.debug("job_received", { jobId: job.id, attempt, workerId });
@@ -370,7 +409,7 @@ export class ExchangeLoop {
   }
 
   #fail(turn: Turn, outcome: Exclude<EdgeOutcome<RawExchangeReply>, { kind: "answered" }>): void {
-    const { endpointId } = this.#options;
+    const { endpointId } = this.#options.ref;
     this.#open.delete(turn.turn);
     this.#isUnanswered = true;
     this.#hasNews ||= turn.slots.length > 0; // the host does not have the jobs that the reply may have brought
@@ -381,11 +420,11 @@ export class ExchangeLoop {
 
   /** The endpoint was deleted: nobody wants its jobs, and its reports will never be accepted. */
   #leave(): void {
-    const { endpointId, ledger, workers } = this.#options;
-    for (const { jobId, attempt } of ledger.openAttempts(endpointId))
-      workers.stopJob(endpointId, { jobId, attempt, reason: "expired" });
+    const { ref, ledger, workers } = this.#options;
+    for (const { jobId, attempt } of ledger.openAttempts(ref))
+      workers.stopJob(ref.endpointId, { jobId, attempt, reason: "expired" });
     if (this.#hasWorkers()) return;
-    ledger.forgetEndpoint(endpointId);
+    ledger.forgetShard(ref);
     this.#hasNews = false;
   }
 
@@ -396,11 +435,13 @@ export class ExchangeLoop {
   }
 
   #hasWorkers(): boolean {
-    return this.#options.workers.hasRunning(this.#options.endpointId);
+    const { ref, workers, shards } = this.#options;
+    return workers.hasRunning(ref.endpointId) && (ref.shard === 0 || shards.isServed(ref));
   }
 
   #freeSlots(): Slot[] {
-    return this.#options.workers.freeSlots(this.#options.endpointId);
+    const { ref, workers, shards } = this.#options;
+    return workers.freeSlots(ref.endpointId).filter(({ workerId }) => shards.serves(workerId, ref));
   }
 
   #slotsToHold(): Slot[] {

@@ -77,7 +77,7 @@ test("after a restart all chunks are sent that the edge has not acknowledged", (
   for (const output of ["1", "2", "3"]) before.recordChunk(record, output);
   journal.close();
   const ledger = new AttemptLedger(openJournal(stateDir), SILENT_LOG);
-  const [chunks] = ledger.unreceivedChunks(ENDPOINT, 1_000, () => false);
+  const [chunks] = ledger.unreceivedChunks({ endpointId: ENDPOINT, shard: 0 }, 1_000, () => false);
   expect(chunks).toMatchObject({ from: 1, outputs: ["1", "2", "3"] });
 });
 

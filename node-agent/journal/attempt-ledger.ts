@@ -16,9 +16,11 @@ import type {
   RawExchangeReply,
   Upload,
 } from "../../src/contract/agent/agent.ts";
+import { shardOfJob } from "../../src/contract/job.ts";
 import { ageMs } from "../core/timing.ts";
 import type { AgentLog } from "../core/log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
+import type { ShardRef } from "./shard-ref.ts";
 import { encodeReport, withUpload, type AttemptOutcome } from "./report.ts";
 
 /** Chunks of one attempt in their order, as JSON texts; `from` is the number of the first. */
@@ -38,6 +40,8 @@ type JobOutline = Pick<ReceivedAttempt["job"], "id" | "attempt" | "workerId" | "
 
 type Entry = {
   readonly record: AttemptRef;
+  /** The object of its endpoint that has the job. */
+  readonly shard: number;
   isSettled: boolean;
   report: ReportRecord | undefined;
   /** Why a result could not be kept. */
@@ -210,21 +214,35 @@ export class AttemptLedger {
     return new Map([...this.#entries.values()].map(({ record }) => [record.workerId, record.endpointId]));
   }
 
-  endpointIds(): Set<string> {
-    return new Set([...this.#entries.values()].map((entry) => entry.record.endpointId));
+  /** The objects of endpoints whose jobs these are. */
+  shards(): ShardRef[] {
+    const shards = [...this.#entries.values()].map(({ record: { endpointId }, shard }) => ({
+      endpointId,
+      shard,
+    }));
+    return [...new Map(shards.map((ref) => [`${ref.endpointId}#${ref.shard}`, ref])).values()];
   }
 
-  hasAnyOf(endpointId: string): boolean {
-    return [...this.#entries.values()].some((entry) => entry.record.endpointId === endpointId);
+  hasAnyOf({ endpointId, shard }: ShardRef): boolean {
+    return [...this.#entries.values()].some(
+      (entry) => entry.record.endpointId === endpointId && entry.shard === shard,
+    );
+  }
+
+  /** Jobs of a worker. */
+  jobsOf(workerId: string): string[] {
+    return [...this.#entries.values()].flatMap(({ record }) =>
+      record.workerId === workerId ? record.jobId : [],
+    );
   }
 
   /** Attempts without a result. */
-  openAttempts(endpointId: string): AttemptRef[] {
-    return this.#ofEndpoint(endpointId).flatMap((entry) => (entry.isSettled ? [] : entry.record));
+  openAttempts(ref: ShardRef): AttemptRef[] {
+    return this.#ofShard(ref).flatMap((entry) => (entry.isSettled ? [] : entry.record));
   }
 
-  encodedAttempts(endpointId: string): EncodedAttempt[] {
-    return this.#ofEndpoint(endpointId).map(({ record, progress, startedAt, finishedAt }) => {
+  encodedAttempts(ref: ShardRef): EncodedAttempt[] {
+    return this.#ofShard(ref).map(({ record, progress, startedAt, finishedAt }) => {
       const { jobId, attempt, workerId } = record;
       const ago = startedAt === undefined ? undefined : agesOf(startedAt, finishedAt);
       const body = JSON.stringify({ jobId, attempt, workerId, ago } satisfies Partial<LeaseRenewal>);
@@ -233,8 +251,8 @@ export class AttemptLedger {
   }
 
   /** Reports that may go to the edge. */
-  reports(endpointId: string): ReportRecord[] {
-    return this.#ofEndpoint(endpointId).flatMap((entry) => (entry.needsUpload ? [] : (entry.report ?? [])));
+  reports(ref: ShardRef): ReportRecord[] {
+    return this.#ofShard(ref).flatMap((entry) => (entry.needsUpload ? [] : (entry.report ?? [])));
   }
 
   // Large results
@@ -267,13 +285,13 @@ export class AttemptLedger {
 
   /** The next chunks of each attempt that the edge has not got, together not much more than `limitBytes`. */
   unreceivedChunks(
-    endpointId: string,
+    ref: ShardRef,
     limitBytes: number,
     isUnderway: (ref: AttemptRef) => boolean,
   ): ChunkRecord[] {
     const records: ChunkRecord[] = [];
     let leftBytes = limitBytes;
-    for (const { record, chunkCount, chunksReceived } of this.#ofEndpoint(endpointId)) {
+    for (const { record, chunkCount, chunksReceived } of this.#ofShard(ref)) {
       if (chunksReceived === chunkCount || isUnderway(record)) continue;
       if (leftBytes <= 0) break;
       const from = chunksReceived + 1;
@@ -292,16 +310,18 @@ export class AttemptLedger {
     return own !== undefined && own.from + own.outputs.length - 1 === entry.chunkCount;
   }
 
-  /** Drops everything kept for an endpoint that the edge does not know any more. */
-  forgetEndpoint(endpointId: string): void {
-    for (const entry of this.#ofEndpoint(endpointId)) {
+  /** Drops everything kept for an object of an endpoint that the edge does not know any more. */
+  forgetShard(ref: ShardRef): void {
+    for (const entry of this.#ofShard(ref)) {
       this.#log.warn("report_dropped", { jobId: entry.record.jobId, attempt: entry.record.attempt });
       this.#forget(entry);
     }
   }
 
-  #ofEndpoint(endpointId: string): Entry[] {
-    return [...this.#entries.values()].filter((entry) => entry.record.endpointId === endpointId);
+  #ofShard({ endpointId, shard }: ShardRef): Entry[] {
+    return [...this.#entries.values()].filter(
+      (entry) => entry.record.endpointId === endpointId && entry.shard === shard,
+    );
   }
 
   #recover(ref: AttemptRef): Entry {
@@ -317,6 +337,7 @@ export class AttemptLedger {
   #add(record: AttemptRef): Entry {
     const entry: Entry = {
       record,
+      shard: shardOfJob(record.jobId),
       isSettled: false,
       report: undefined,
       writeError: undefined,

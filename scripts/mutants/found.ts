@@ -59,7 +59,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "U62",
-    'workers.stopJob(endpointId, { jobId, attempt, reason: "expired" });',
+    'workers.stopJob(ref.endpointId, { jobId, attempt, reason: "expired" });',
     "",
     "agent/edge-loops",
   ),

@@ -168,6 +168,11 @@ export const QUEUE_REASONS = [
 export type QueueReason = (typeof QUEUE_REASONS)[number];
 
 /** Query of `requests`; an empty parameter is an absent one. */
+/** The object of its endpoint that has a job, which the id ends with; 0 for a text that is no id. */
+export function shardOfJob(jobId: string): number {
+  return Number(/-s(\d{1,4})$/.exec(jobId)?.[1] ?? 0);
+}
+
 export const requestsQuerySchema = z.object({
   status: z.preprocess(
     absentIfEmpty,

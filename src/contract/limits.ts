@@ -43,6 +43,9 @@ export const CLUSTER_PODS_MAX = 100;
 /** Jobs that may wait at once in one endpoint, unless its configuration sets another limit. */
 export const QUEUE_DEPTH_MAX = 1_000_000;
 
+/** Objects that may share the queue of one endpoint. */
+export const ENDPOINT_SHARDS_MAX = 64;
+
 /** What one row of the management API may hold: D1 keeps no larger one than 2 MB. */
 export const ROW_MAX_BYTES = 1_500_000;
 

@@ -1,8 +1,9 @@
 /** Releases of endpoints: what made each version, recorded in the transaction that makes it. */
-import { and, desc, eq, sql, type SQL } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, sql, type SQL, type SQLWrapper } from "drizzle-orm";
 import type { Author } from "./audit-log.ts";
-import type { Database } from "./database.ts";
+import { type Database, isOneOf } from "./database.ts";
 import {
+  apiKey,
   endpoint,
   endpointRelease,
   type EnvironmentVariable,
@@ -10,10 +11,15 @@ import {
   type ReleaseChange,
 } from "./schema.ts";
 
-export type ReleaseRecord = typeof endpointRelease.$inferSelect;
+export type ReleaseRecord = typeof endpointRelease.$inferSelect & {
+  /** Null for a key that is deleted. */
+  readonly apiKeyName: string | null;
+};
 
 /** Older releases of an endpoint are forgotten. */
 const RELEASES_MAX = 100;
+/** Builds of as many latest releases of an endpoint are not removed. */
+const BUILDS_RETAINED = 10;
 /**
  * A longer value is described by its length, and a longer name of a variable is cut: one change of a template is
  * recorded for each of its endpoints.
@@ -39,6 +45,7 @@ export function recordReleases(
       apiKeyId: sql<string>`${author.apiKeyId}`.as("api_key_id"),
       changes: sql<readonly ReleaseChange[]>`${JSON.stringify(changes)}`.as("changes"),
       createdAt: sql<number>`${author.now}`.as("created_at"),
+      flashBuildId: endpoint.flashBuildId,
     })
     .from(endpoint)
     .where(ofEndpoints);
@@ -51,17 +58,28 @@ export function recordReleases(
   ] as const;
 }
 
-/** Releases of an endpoint of the account, the newest first. */
+/** Releases of endpoints of the account, the newest of each first. */
 export async function listReleases(
   db: Database,
   accountId: string,
-  endpointId: string,
+  endpointIds: readonly string[],
 ): Promise<ReleaseRecord[]> {
   return await db
-    .select()
+    .select({ ...getTableColumns(endpointRelease), apiKeyName: apiKey.name })
     .from(endpointRelease)
-    .where(and(eq(endpointRelease.accountId, accountId), eq(endpointRelease.endpointId, endpointId)))
+    .leftJoin(
+      apiKey,
+      and(eq(apiKey.accountId, endpointRelease.accountId), eq(apiKey.id, endpointRelease.apiKeyId)),
+    )
+    .where(and(eq(endpointRelease.accountId, accountId), isOneOf(endpointRelease.endpointId, endpointIds)))
     .orderBy(desc(endpointRelease.version));
+}
+
+/** Whether a build belongs to one of the latest versions of an endpoint, to which users may go back. */
+export function isBuildOfRecentVersion(buildId: SQLWrapper): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${endpointRelease} JOIN ${endpoint} ON ${endpoint.id} = ${endpointRelease.endpointId}
+    WHERE ${endpointRelease.flashBuildId} = ${buildId}
+      AND ${endpointRelease.version} > ${endpoint.version} - ${BUILDS_RETAINED})`;
 }
 
 /** What differs between two versions of a row; only the names of environment variables, since values may be secret. */

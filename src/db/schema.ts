@@ -217,8 +217,13 @@ export const endpointRelease = sqliteTable(
     apiKeyId: text("api_key_id").notNull(),
     changes: text("changes", { mode: "json" }).$type<readonly ReleaseChange[]>().notNull(),
     createdAt: integer("created_at").notNull(),
+    /** The build whose files its workers get. */
+    flashBuildId: text("flash_build_id"),
   },
-  (table) => [primaryKey({ columns: [table.endpointId, table.version] })],
+  (table) => [
+    primaryKey({ columns: [table.endpointId, table.version] }),
+    index("endpoint_version_build").on(table.flashBuildId),
+  ],
 );
 
 /** What a pod was asked to be; whether it runs, and where, is known to the Fleet object alone. */

@@ -56,9 +56,9 @@ export function fleetObjectName(accountId: string): string {
   return accountId;
 }
 
-/** Name of the object of an endpoint. The suffix is part of the names of all stored objects. */
-export function endpointObjectName(endpointId: string): string {
-  return `${endpointId}#0`;
+/** Name of the object of a shard of an endpoint. The suffix is part of the names of all stored objects. */
+export function endpointObjectName(endpointId: string, shard = 0): string {
+  return `${endpointId}#${shard}`;
 }
 
 /** Name of the object of a pod. */

@@ -13,7 +13,8 @@ import type { QueueEffect } from "./queue/queue.ts";
  *
  * - `limits` come first: wake-up channels that outlast the object's memory count in them.
  * - `dispatch` claims jobs before `queue` deletes orphaned payloads, since a claim removes expired jobs.
- * - `scaling` decides on what `queue` and `loadBalancing` have counted; `metrics` show what it decided.
+ * - `scaling` decides on what `queue`, `loadBalancing` and the other objects (`shards`) have counted; `metrics` show
+ *   what it decided.
  * - `checkpoint` carries what `scaling` and `metrics` have noted in the same turn, and is read before them by `queue`.
  * - `batches` come after `queue`: whether a batch is over depends on the jobs that a sweep has just removed.
  */
@@ -22,6 +23,7 @@ export const HOOK_ORDER = [
   "dispatch",
   "queue",
   "loadBalancing",
+  "shards",
   "scaling",
   "metrics",
   "checkpoint",

@@ -1,4 +1,5 @@
 /** The composition root of an Endpoint object: opens its features, each with what it needs, and registers their hooks. */
+import { ENDPOINT_SHARDS_MAX } from "../contract/limits.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import type { FleetPort } from "../durable/ports.ts";
@@ -34,6 +35,15 @@ import { Trial } from "./scaling/trial.ts";
 import { WorkerConcurrency } from "./scaling/worker-set.ts";
 import { Workload } from "./scaling/workload.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
+import { CallRate } from "./shards/call-rate.ts";
+import { LeadShard } from "./shards/lead-shard.ts";
+import { MemberShard } from "./shards/member-shard.ts";
+import { OtherShards } from "./shards/other-shards.ts";
+import { ShardAnswers } from "./shards/shard-answers.ts";
+import { ShardCalls, type ShardObject } from "./shards/shard-calls.ts";
+import { ShardStates } from "./shards/shard-state.ts";
+import { ShardSums } from "./shards/shard-sums.ts";
+import { WorkerLending } from "./shards/worker-lending.ts";
 import { ChunkStore } from "./streams/chunk-store.ts";
 import { StreamHandlers } from "./streams/stream-handlers.ts";
 import { WebhookHandlers } from "./webhooks/webhook-handlers.ts";
@@ -45,6 +55,8 @@ export type EndpointEnv = {
   readonly PAYLOADS: R2Bucket;
   /** What jobs of an endpoint may take, in GB; see queue/job-storage.ts. */
   readonly ENDPOINT_STORAGE_GB?: string;
+  /** Objects that may share the queue of an endpoint; 1 to have one for each. */
+  readonly ENDPOINT_SHARDS_MAX?: string;
   /** "true": webhooks may call loopback and private addresses; for development. */
   readonly WEBHOOK_ALLOW_PRIVATE?: string;
 };
@@ -55,6 +67,13 @@ export type FleetCalls = {
   readonly stateCapacity: FleetPort["stateCapacity"];
   /** Fetches the report of Fleet and takes it over. */
   readonly updateReport: () => Promise<void>;
+};
+
+/** Calls between the objects of one endpoint. */
+export type ShardLinks = {
+  readonly objectOf: (shard: number) => ShardObject;
+  /** Tells the first object that there is news in this one. */
+  readonly notifyLead: (shard: number) => Promise<void>;
 };
 
 /** What the object and its router call. */
@@ -71,6 +90,7 @@ export type Endpoint = {
   readonly trial: Trial;
   readonly loadBalancing: LoadBalancing;
   readonly metrics: MetricsHandlers;
+  readonly shards: Shards;
   readonly commit: GroupCommit;
   readonly alarm: AlarmClock;
   readonly hooks: CommitHooks;
@@ -96,15 +116,22 @@ export type Vitals = {
 };
 
 /** Opens the storage and the features on it; no row is read yet. */
-export function openEndpoint(context: DurableObjectState, env: EndpointEnv, fleet: FleetCalls): Endpoint {
+export function openEndpoint(
+  context: DurableObjectState,
+  env: EndpointEnv,
+  { fleet, links }: { readonly fleet: FleetCalls; readonly links: ShardLinks },
+): Endpoint {
   const base = openBase(context, fleet, () => hooks.finishTurn(Date.now()));
   const queue = openQueue(context, env, base);
-  const scaling = openScaling(base, queue);
-  const agents = openAgents(context, base, queue, scaling);
-  const clients = openClients(context, env, base, queue, agents);
+  const shards = openShards(context, env, base, queue, links, {
+    freeSince: (workerId) => scaling.scaling.freeSince(workerId),
+  });
+  const scaling = openScaling(base, queue, shards);
+  const agents = openAgents(context, base, queue, scaling, shards);
+  const clients = openClients(context, env, base, queue, agents, shards);
   const { commit, alarm, facts, limits, lookup, database } = base;
   const loadBalancing = openLoadBalancing(context, { facts, commit, ...scaling });
-  const metrics = new MetricsHandlers({ ...base, ...queue, ...scaling });
+  const metrics = new MetricsHandlers({ ...base, ...queue, ...scaling, others: shards.others });
   const hooks: CommitHooks = new CommitHooks({
     facts,
     alarm,
@@ -117,7 +144,15 @@ export function openEndpoint(context: DurableObjectState, env: EndpointEnv, flee
       dispatch: agents.exchanges,
       queue: queueHooks(base, queue),
       loadBalancing: loadBalancing.hooks,
-      scaling: scalingHooks(context, fleet, scaling.scaling, agents.exchanges, loadBalancing),
+      shards: shardHooks(context, base, shards, scaling.scaling, agents.exchanges),
+      scaling: scalingHooks(
+        context,
+        fleet,
+        scaling.scaling,
+        agents.exchanges,
+        loadBalancing,
+        () => facts.shard > 0,
+      ),
       metrics: metrics.hooks,
       checkpoint: { commit: (_, now) => void (queue.ledger.persist(now) && queue.outbox.flushAll()) },
       webhooks: clients.webhooks.hooks,
@@ -134,6 +169,7 @@ export function openEndpoint(context: DurableObjectState, env: EndpointEnv, flee
     trial: scaling.trial,
     loadBalancing,
     metrics,
+    shards,
     commit,
     alarm,
     hooks,
@@ -168,7 +204,7 @@ function openQueue(context: DurableObjectState, env: EndpointEnv, { database, fa
   const batches = new BatchIndex(new BatchStore(database));
   const activity = new ActivityCounters(new ActivityStore(database));
   const orphans = new OrphanedPayloads(env.PAYLOADS, facts, (work) => context.waitUntil(work));
-  const store = new JobStore(database);
+  const store = new JobStore(database, facts);
   const claims = new Claims(store, factStore.map("claims:"));
   const deadlines = new SegmentDeadlines();
   const stored = factStore.fact<Checkpoint>("checkpoint");
@@ -201,14 +237,76 @@ function queueHooks(
   };
 }
 
-function openScaling({ factStore, facts }: Base, { claims, ledger, activity }: JobQueue) {
+/** What the object has to do with the other objects of its endpoint. */
+function openShards(
+  context: DurableObjectState,
+  env: EndpointEnv,
+  base: Base,
+  queue: JobQueue,
+  { objectOf, notifyLead }: ShardLinks,
+  idleTimes: { readonly freeSince: (workerId: string) => number | undefined },
+) {
+  const rate = new CallRate();
+  const calls = new ShardCalls({ objectOf, commit: base.commit });
+  const shardsMax = Math.min(Number(env.ENDPOINT_SHARDS_MAX) || ENDPOINT_SHARDS_MAX, ENDPOINT_SHARDS_MAX);
+  const state = new ShardStates(base.factStore.fact("shards"));
+  const lending = new WorkerLending({ ...base, ...queue, state, calls, idleTimes });
+  const lead = new LeadShard({ ...base, state, rate, calls, lending, shardsMax });
+  const keepAlive = (work: Promise<unknown>): void => context.waitUntil(work);
+  const takeFreed = () => queue.claims.workers.takeFreed();
+  const member = new MemberShard({ ...base, ...queue, rate, takeFreed, notifyLead, keepAlive });
+  const others = new OtherShards(calls, lending);
+  const sums = new ShardSums(lead, calls);
+  const answers = new ShardAnswers({ ...base, ...queue });
+  const { facts } = base;
+  const spread = {
+    get active() {
+      return facts.shard === 0 ? lead.active : facts.activeShards;
+    },
+  };
+  return { rate, calls, lead, lending, member, others, sums, answers, spread };
+}
+
+type Shards = ReturnType<typeof openShards>;
+
+function shardHooks(
+  context: DurableObjectState,
+  { limits, facts }: Base,
+  { lead, lending, member, calls, spread }: Shards,
+  scaling: Autoscaler,
+  agents: AgentExchanges,
+): FeatureHooks {
+  return {
+    recover: () => {
+      lead.recover();
+      limits.shareWith(spread.active);
+    },
+    commit: (config, now) => {
+      if (facts.shard > 0) return member.hooks.commit?.(config, now);
+      lead.decide((workerId) => scaling.isClosed(workerId), now);
+      limits.shareWith(lead.active);
+      agents.wakeHosts(lending.takeHostsToNotify());
+    },
+    send: () => {
+      if (facts.shard > 0) return member.hooks.send?.();
+      calls.send((work) => context.waitUntil(work), Date.now());
+    },
+    nextAt: (now) => (facts.shard > 0 ? (member.hooks.nextAt?.(now) ?? null) : lead.nextAt(now)),
+  };
+}
+
+function openScaling(
+  { factStore, facts }: Base,
+  { claims, ledger, activity }: JobQueue,
+  { others }: Pick<Shards, "others">,
+) {
   const concurrency = new WorkerConcurrency();
   const rollout = new Rollout(factStore.fact("rollout"));
   const requests = new RequestTracker({ activity, facts });
-  const work = new Workload({ claims, ledger, requests });
+  const work = new Workload({ claims, ledger, requests, others });
   const stored = factStore.fact<DesiredState>("desired_workers");
   const trial = new Trial(factStore.fact("trial"));
-  const scaling = new Autoscaler({ stored, ledger, work, claims, facts, concurrency, rollout, trial });
+  const scaling = new Autoscaler({ stored, ledger, work, facts, concurrency, rollout, trial });
   return { concurrency, rollout, trial, requests, work, scaling };
 }
 
@@ -220,10 +318,12 @@ function scalingHooks(
   scaling: Autoscaler,
   agents: AgentExchanges,
   loadBalancing: LoadBalancing,
+  isLedByAnother: () => boolean,
 ): FeatureHooks {
   return {
     recover: (now) => scaling.recover(now),
     commit: (config, now) => {
+      if (isLedByAnother()) return;
       const { closed, hasReopened } = scaling.decide(config, now);
       agents.withdraw(closed);
       if (!hasReopened) return;
@@ -231,12 +331,13 @@ function scalingHooks(
       loadBalancing.handlers.notify();
     },
     send: () => {
+      if (isLedByAnother()) return;
       if (scaling.isUnsent) context.waitUntil(scaling.send(fleet.setDesiredWorkers));
       const now = Date.now();
       const { statements } = scaling;
       if (statements.isDue(now)) context.waitUntil(statements.send(fleet.stateCapacity, now));
     },
-    nextAt: (now) => scaling.nextAt(now),
+    nextAt: (now) => (isLedByAnother() ? null : scaling.nextAt(now)),
   };
 }
 
@@ -245,12 +346,13 @@ function openAgents(
   base: Base,
   queue: JobQueue,
   { concurrency, scaling }: Scaling,
+  { lead, lending }: Shards,
 ) {
   const dispatch = new Dispatch();
   const notifier = new EndpointNotifier(context, base.limits);
   const followers = new Followers(context);
   const handlers = new AgentHandlers({ ...queue, dispatch, concurrency });
-  const parts = { ...base, ...queue, scaling, dispatch, handlers, notifier, followers };
+  const parts = { ...base, ...queue, scaling, dispatch, handlers, notifier, followers, lead, lending };
   return { dispatch, notifier, handlers, exchanges: new AgentExchanges(parts) };
 }
 
@@ -263,6 +365,7 @@ function openClients(
   base: Base,
   queue: JobQueue,
   { dispatch, notifier, handlers }: Agents,
+  { sums, spread }: Shards,
 ) {
   const sender = new WebhookSender({
     ...base,
@@ -272,7 +375,16 @@ function openClients(
     keepAlive: (work) => context.waitUntil(work),
   });
   const webhooks = new WebhookHandlers({ ...base, ...queue, sender });
-  const jobs = new JobHandlers({ ...base, ...queue, webhooks, dispatch, agents: handlers, notifier });
+  const jobs = new JobHandlers({
+    ...base,
+    ...queue,
+    webhooks,
+    dispatch,
+    agents: handlers,
+    notifier,
+    sums,
+    spread,
+  });
   const streams = new StreamHandlers({ ...base, ...queue, notifier, jobs });
   const batches = openBatches({ ...base, ...queue, index: queue.batches, jobStore: queue.store });
   return { jobs, streams, webhooks, batches };

@@ -7,7 +7,7 @@ import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import { payloadPrefix } from "../durable/stored-payload.ts";
 import { isStopped, type FleetReport } from "../domain/jobs/queue-reason.ts";
-import { fleetObjectName, near, type FleetPort } from "../durable/ports.ts";
+import { endpointObjectName, fleetObjectName, near, type FleetPort } from "../durable/ports.ts";
 import type { ResetReason } from "../link/link-messages.ts";
 import type { BatchCall, BatchRequestsCall } from "./batches/messages.ts";
 import { openEndpoint, type Endpoint, type EndpointEnv, type Vitals } from "./composition.ts";
@@ -23,11 +23,25 @@ import type {
   UploadRef,
 } from "./messages.ts";
 import { routeUpgrade } from "./router.ts";
+import type { ShardAnswer, ShardQuery, ShardReply, ShardUpdate } from "./shards/messages.ts";
+import type { ShardObject } from "./shards/shard-calls.ts";
 
 /** Time for the answer of `remove` to leave before the object's memory is reset. */
 const RESET_AFTER_MS = 100;
 
-export type EndpointObjectEnv = EndpointEnv & { readonly FLEET: DurableObjectNamespace<FleetPort> };
+export type EndpointObjectEnv = EndpointEnv & {
+  readonly FLEET: DurableObjectNamespace<FleetPort>;
+  readonly ENDPOINT: DurableObjectNamespace<ShardPort>;
+};
+
+/** What the objects of an endpoint call of each other. */
+interface ShardPort extends Rpc.DurableObjectBranded {
+  noteNews(shard: number): Promise<void>;
+  followLead(shard: number, update: ShardUpdate | null): Promise<ShardReply>;
+  answerLead(query: ShardQuery): Promise<ShardAnswer | null>;
+  reportOf(endpointId: string, newerThan: number): Promise<FleetReport>;
+  remove(): Promise<void>;
+}
 
 export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   readonly #endpoint: Endpoint;
@@ -35,12 +49,18 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   constructor(context: DurableObjectState, env: EndpointObjectEnv) {
     super(context, env);
     this.#endpoint = openEndpoint(context, env, {
-      setDesiredWorkers: (desired) => this.#fleet(desired.config).setDesiredWorkers(desired),
-      stateCapacity: async (statement) => {
-        const { config } = this.#endpoint.facts;
-        if (config) await this.#fleet(config).stateCapacity(statement);
+      fleet: {
+        setDesiredWorkers: (desired) => this.#fleet(desired.config).setDesiredWorkers(desired),
+        stateCapacity: async (statement) => {
+          const { config } = this.#endpoint.facts;
+          if (config) await this.#fleet(config).stateCapacity(statement);
+        },
+        updateReport: () => this.#updateReport(),
       },
-      updateReport: () => this.#updateReport(),
+      links: {
+        objectOf: (shard) => this.#shard(shard) as unknown as ShardObject,
+        notifyLead: async (shard) => await this.#shard(0).noteNews(shard),
+      },
     });
     void context.blockConcurrencyWhile(() => this.#wake());
   }
@@ -58,6 +78,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   async #whenConfigured<Outcome>(
     call: (endpoint: Endpoint) => Outcome | Promise<Outcome>,
   ): Promise<Outcome | Unconfigured> {
+    this.#endpoint.shards.rate.count(Date.now());
     return this.#endpoint.facts.config ? await call(this.#endpoint) : { kind: "unconfigured" };
   }
 
@@ -84,11 +105,14 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   /** The endpoint is deleted: its workers go, its jobs and payloads are removed. */
   async remove(): Promise<void> {
-    const { facts, resetTables } = this.#endpoint;
-    const { config } = facts;
+    const { facts, resetTables, shards } = this.#endpoint;
+    const { config, shard } = facts;
     if (!config) return;
-    await this.#fleet(config).setDesiredWorkers({ config, desired: 0, isRemoved: true });
-    await removePayloads(this.env.PAYLOADS, config.endpointId);
+    if (shard === 0) {
+      await this.#fleet(config).setDesiredWorkers({ config, desired: 0, isRemoved: true });
+      for (let other = 1; other < shards.lead.known; other += 1) await this.#shard(other).remove();
+      await removePayloads(this.env.PAYLOADS, config.endpointId);
+    }
     facts.forgetConfig();
     await this.ctx.storage.deleteAll();
     resetTables();
@@ -191,17 +215,22 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   /** What the endpoint did, and which workers it had, within a window. */
   async activity(window: MetricsWindow) {
-    return this.#whenConfigured(({ metrics }) => metrics.activity(window, Date.now()));
+    return this.#whenConfigured(async ({ metrics, shards }) => {
+      const now = Date.now();
+      return metrics.activity(window, await shards.sums.activity(window, now), now);
+    });
   }
 
   /** What the endpoint did since it exists, and its gauges now. */
   async totals() {
-    return this.#whenConfigured(({ metrics }) => metrics.totals());
+    return this.#whenConfigured(async ({ metrics, shards }) => metrics.totals(await shards.sums.totals()));
   }
 
   /** What jobs did in each hour from `since` on. */
   async usage(since: number) {
-    return this.#whenConfigured(({ metrics }) => metrics.usage(since, Date.now()));
+    return this.#whenConfigured(async ({ metrics, shards }) =>
+      metrics.usage(since, await shards.sums.usage(since), Date.now()),
+    );
   }
 
   // Agents
@@ -232,9 +261,47 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   async #updateReport(): Promise<void> {
-    const { config, report } = this.#endpoint.facts;
-    if (config)
-      await this.fleetReport(await this.#fleet(config).reportOf(config.endpointId, report.revision));
+    const { config, report, shard } = this.#endpoint.facts;
+    if (!config) return;
+    const source = shard === 0 ? this.#fleet(config) : this.#shard(0);
+    await this.fleetReport(await source.reportOf(config.endpointId, report.revision));
+  }
+
+  // Other objects of the endpoint, see shards/
+
+  /** To the first object: there is news in another one. */
+  async noteNews(shard: number): Promise<void> {
+    const { calls } = this.#endpoint.shards;
+    if (!this.#endpoint.facts.hasShards) return;
+    calls.noteNews(shard);
+    calls.send((work) => this.ctx.waitUntil(work), Date.now());
+  }
+
+  /** To another object, whose number is `shard`: what it must know, if that is news. Returns what it has to do. */
+  async followLead(shard: number, update: ShardUpdate | null): Promise<ShardReply> {
+    const { shards, hooks } = this.#endpoint;
+    return await shards.member.follow(shard, update, hooks);
+  }
+
+  /** To another object: its part of what is summed up over all of them; null from one that knows nothing. */
+  async answerLead(query: ShardQuery): Promise<ShardAnswer | null> {
+    const { facts, shards, hooks } = this.#endpoint;
+    return facts.config ? await shards.answers.answer(query, (now) => hooks.purged(now)) : null;
+  }
+
+  /** To the first object: the report of Fleet that it has. */
+  async reportOf(_endpointId: string, _newerThan: number): Promise<FleetReport> {
+    return this.#endpoint.facts.report;
+  }
+
+  /** Has so many objects take new jobs, whatever the load; the load decides again later. */
+  async resize(count: number): Promise<void> {
+    await this.#whenConfigured(({ commit, shards }) => commit.run(() => shards.lead.resize(count)));
+  }
+
+  #shard(shard: number): DurableObjectStub<ShardPort> {
+    const { config } = this.#endpoint.facts;
+    return this.env.ENDPOINT.getByName(endpointObjectName(config?.endpointId ?? "", shard));
   }
 
   // Requests of load-balanced endpoints

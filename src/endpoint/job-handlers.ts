@@ -31,6 +31,7 @@ import type {
   RateLimited,
   RetryOutcome,
   SlotRef,
+  ShardSpread,
   SlottedView,
   StatusOutcome,
   SubmitOutcome,
@@ -43,6 +44,7 @@ import type { QueueLedger } from "./queue/queue-ledger.ts";
 import type { Queue } from "./queue/queue.ts";
 import type { RunningTimes } from "./queue/running-times.ts";
 import { queueFull, type RequestLimits, type RequestSlot } from "./limits/request-limits.ts";
+import type { ListedJobs, ListQuery, ShardSums } from "./shards/shard-sums.ts";
 
 export type JobHandlersParts = {
   readonly facts: EndpointFacts;
@@ -56,6 +58,9 @@ export type JobHandlersParts = {
   readonly storage: JobStorage;
   readonly commit: GroupCommit;
   readonly notifier: EndpointNotifier;
+  readonly sums: ShardSums;
+  /** How many objects of the endpoint take new jobs. */
+  readonly spread: { readonly active: number };
 };
 
 export class JobHandlers {
@@ -72,11 +77,21 @@ export class JobHandlers {
       const submitted = await commit.run(() => this.#submitOnce(request, Date.now()));
       if (submitted.kind !== "stored") return submitted;
       const { stored, isNew } = submitted;
-      if (request.holdMs === 0 && !request.keepsSlot) return { kind: "submitted", isNew, ...brief(stored) };
+      const about = { isNew, ...this.#spreadFor(request) };
+      if (request.holdMs === 0 && !request.keepsSlot)
+        return { kind: "submitted", ...about, ...brief(stored) };
       if (request.holdMs > 0 && !isFinal(stored.job.state)) await this.#hold(stored.seq, request.holdMs);
       const latest = queue.get(stored.seq) ?? stored;
-      return { kind: "submitted", isNew, ...this.#show(latest, slot, request.keepsSlot) };
+      return { kind: "submitted", ...about, ...this.#show(latest, slot, request.keepsSlot) };
     });
+  }
+
+  /** What the caller needs to spread jobs over the objects of the endpoint. */
+  #spreadFor({ shards = 1 }: SubmitCall): { readonly spread?: ShardSpread } {
+    const { active } = this.#parts.spread;
+    return active === 1 && shards === 1
+      ? {}
+      : { spread: { shards: active, queued: this.#parts.ledger.queued } };
   }
 
   /**
@@ -138,35 +153,42 @@ export class JobHandlers {
 
   /** Cancels all queued jobs; `onPurged` notifies what waits for them. */
   purge(onPurged: (now: number) => void): Promise<Limited<PurgeOutcome>> {
-    const { limits, commit, queue } = this.#parts;
-    const work = (): PurgeOutcome => {
+    const { limits, commit, queue, sums } = this.#parts;
+    const work = (): number => {
       const now = Date.now();
       const removed = queue.purge(now);
       onPurged(now);
-      return { kind: "purged", removed };
+      return removed;
     };
-    return limits.admit("purge-queue", Date.now(), () => commit.run(work));
+    return limits.admit<PurgeOutcome>("purge-queue", Date.now(), async () => {
+      const removed = await commit.run(work);
+      return { kind: "purged", removed: removed + (await sums.purge()) };
+    });
   }
 
   /** A page of the jobs that are retained, the newest first. */
   list({ status, offset, limit }: ListCall): Promise<Limited<ListOutcome>> {
-    const { limits, queue, ledger } = this.#parts;
+    const { limits, sums } = this.#parts;
     return limits.admit<ListOutcome>("requests", Date.now(), async () => {
-      const state = status && stateOf(status);
-      const now = Date.now();
-      const found = [
-        ...queue
-          .newestFirst(state, now)
-          .drop(offset)
-          .take(limit + 1),
-      ];
-      const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job, now));
-      const hasMore = found.length > limit;
+      const query = { state: status && stateOf(status), offset, limit: limit + 1 };
+      const found = sums.isNeeded
+        ? await sums.listJobs((part) => this.#listOwn(part), query)
+        : this.#listOwn(query);
+      const hasMore = found.requests.length > limit;
       // Expired jobs count until they are swept, so the last page counts exactly.
-      const isLast = !hasMore && (offset === 0 || found.length > 0);
-      const total = isLast ? offset + found.length : ledger.countIn(state);
+      const isLast = !hasMore && (offset === 0 || found.requests.length > 0);
+      const total = isLast ? offset + found.requests.length : found.total;
+      const requests = found.requests.slice(0, limit);
       return { kind: "jobs", page: { requests, total, offset, limit, hasMore } };
     });
+  }
+
+  #listOwn({ state, offset, limit }: ListQuery): ListedJobs {
+    const { queue, ledger } = this.#parts;
+    const now = Date.now();
+    const found = queue.newestFirst(state, now).drop(offset).take(limit);
+    const requests = [...found.map((stored) => listJob(publicId(stored), stored.job, now))];
+    return { requests, total: ledger.countIn(state) };
   }
 
   /** The events of a job in their order. */
@@ -209,7 +231,7 @@ export class JobHandlers {
     if (!config || (request.hasWebhook && !facts.canSign)) return { kind: "unconfigured" };
     const known = request.idempotencyKey ? queue.findByKey(request.idempotencyKey, now) : undefined;
     if (known) return { kind: "stored", stored: known, isNew: false };
-    const depthMax = config.queueDepthMax ?? QUEUE_DEPTH_MAX;
+    const depthMax = Math.ceil((config.queueDepthMax ?? QUEUE_DEPTH_MAX) / this.#parts.spread.active);
     if (ledger.queued >= depthMax) return queueFull(operationOf(request), depthMax);
     const limited = storage.refuse(operationOf(request), sizeOfRequest(request));
     if (limited) return limited;

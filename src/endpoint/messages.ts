@@ -8,9 +8,13 @@ import type { ActivityRecord, JobCounts } from "../domain/metrics/activity.ts";
 import type { StorageMeasure } from "../domain/limits/endpoint-storage.ts";
 import type { Payload } from "../domain/jobs/job-machine.ts";
 import type { Gauges } from "../domain/metrics/gauges.ts";
+import type { HostLoans } from "./shards/shard-state.ts";
 
 /** The object does not know its endpoint: the caller loads the configuration, calls `configure` and repeats the call. */
 export type Unconfigured = { readonly kind: "unconfigured" };
+
+/** The endpoint has no such job. */
+export type NotFound = { readonly kind: "not_found" };
 
 /** A request above a limit. Nothing was done for it, and it does not count. */
 export type RateLimited = {
@@ -67,6 +71,8 @@ export type SubmitCall = {
   readonly idempotencyKey?: string | null;
   /** How long the call may wait for the result inside the object, in ms; 0 for not at all. */
   readonly holdMs: number;
+  /** Objects of the endpoint that take new jobs, as far as the caller knows; absent for one. */
+  readonly shards?: number;
 };
 
 /** A job, and the slot of a caller that continues to wait for it. */
@@ -83,7 +89,12 @@ export type SubmitOutcome =
       readonly kind: "submitted";
       /** False when the idempotency key named an existing job. */
       readonly isNew: boolean;
+      /** Where more than one object takes new jobs, or the caller believes so. */
+      readonly spread?: ShardSpread;
     } & SlottedView);
+
+/** How many objects take new jobs, and how many jobs wait in this one. */
+export type ShardSpread = { readonly shards: number; readonly queued: number };
 
 /** Chunks in their wire form, `{"output":…}` after `{"output":…}` with commas between. */
 export type ChunkRun = {
@@ -250,6 +261,8 @@ export type ExchangeCall = {
   readonly isRepeated?: true;
   /** The number of the followers of the logs (log-followers.ts) that the agent knows; absent if it has no use for it. */
   readonly follow?: number | undefined;
+  /** The number of what the agent knows of the objects of the endpoint (shards/shard-state.ts); likewise. */
+  readonly shards?: number | undefined;
 };
 
 /** A job that was claimed for a worker. The gateway splices its input and options into the job that it dispatches. */
@@ -272,6 +285,8 @@ export type ExchangeAnswer = {
   readonly stops: readonly Stop[];
   /** The number of the followers of the logs; absent when that is not news. */
   readonly follow?: number;
+  /** Which workers of the host serve which objects; absent when that is not news. */
+  readonly shards?: HostLoans;
 };
 
 export type FollowReply = { readonly kind: "follow"; readonly follow: number };

@@ -6,7 +6,7 @@ import { readUpgradeCall, upgradeResponse } from "../forwarding/upgrade-call.ts"
  * Wake-up channels, of which the path does not count:
  *   `?job=…&operation=…&slot=…&wait=…`, for the end of a job;
  *   `?stream=…&after=…&operation=…&slot=…&wait=…`, for chunks;
- *   `?host=…&session=…&turn=…&free=…&terms=…&follow=…`, for an agent;
+ *   `?host=…&session=…&turn=…&free=…&terms=…&follow=…&shards=…`, for an agent;
  *   `?direct=…&affinity=…&until=…`, for a request that waits for a worker.
  * Other sockets: `?logs` follows the logs; `/link?host=…` is the link of an agent; `/direct?request=…&affinity=…&received=…`
  * is a client's WebSocket to a worker, as durable/ports.ts describes.

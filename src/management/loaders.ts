@@ -12,6 +12,7 @@ import { listFlashApps } from "../db/flash/apps.ts";
 import { findFlashBuilds, findFlashManifests, listFlashBuilds } from "../db/flash/builds.ts";
 import { listFlashEnvironments } from "../db/flash/environments.ts";
 import { findNetworkVolumes } from "../db/network-volumes.ts";
+import { listReleases } from "../db/releases.ts";
 import { findTemplates, listUnboundTemplates } from "../db/templates.ts";
 import type { RequestContext } from "./context.ts";
 import { listWorkers } from "./endpoints/worker-pods.ts";
@@ -22,6 +23,9 @@ import { ensureWebhookSecrets } from "./secrets/webhook-secrets.ts";
 
 /** Manifests that one document may ask for: each may be as large as a body. */
 export const FLASH_MANIFESTS_AT_ONCE = 20;
+
+/** Endpoints whose releases one document may ask for: each has up to a hundred. */
+const VERSIONED_ENDPOINTS_MAX = 20;
 
 export type Loaders = ReturnType<typeof createLoaders>;
 
@@ -50,6 +54,10 @@ export function createLoaders(context: RequestContext) {
       (appIds) => listFlashBuilds(db, accountId, appIds),
       ({ appId }) => appId,
     ),
+    versionsOf: grouped(
+      (endpointIds) => listReleases(db, accountId, requireFewEndpoints(endpointIds)),
+      ({ endpointId }) => endpointId,
+    ),
     workers: grouped(
       (endpointIds) => listWorkers(context, endpointIds),
       ({ endpointId }) => endpointId,
@@ -70,6 +78,14 @@ function requireFew(buildIds: readonly string[]): readonly string[] {
   throw new ServiceError(
     "invalid_input",
     `manifest: requested of ${buildIds.length} builds at once; at most ${FLASH_MANIFESTS_AT_ONCE} are shown. Ask for them by flashBuild.`,
+  );
+}
+
+function requireFewEndpoints(endpointIds: readonly string[]): readonly string[] {
+  if (endpointIds.length <= VERSIONED_ENDPOINTS_MAX) return endpointIds;
+  throw new ServiceError(
+    "invalid_input",
+    `releases: requested of ${endpointIds.length} endpoints at once; at most ${VERSIONED_ENDPOINTS_MAX} are shown.`,
   );
 }
 

@@ -24,9 +24,13 @@ export type FleetStub = StubOf<FleetObject>;
 export type PodStub = StubOf<PodObject>;
 export type HostStub = StubOf<HostObject>;
 
-/** A new stub for each call: one that has met a failure stays broken. */
-export function endpointObject({ ENDPOINT }: Pick<Env, "ENDPOINT">, endpointId: string): EndpointStub {
-  return ENDPOINT.getByName(endpointObjectName(endpointId)) as unknown as EndpointStub;
+/** That of a shard of an endpoint. A new stub for each call: one that has met a failure stays broken. */
+export function endpointObject(
+  { ENDPOINT }: Pick<Env, "ENDPOINT">,
+  endpointId: string,
+  shard = 0,
+): EndpointStub {
+  return ENDPOINT.getByName(endpointObjectName(endpointId, shard)) as unknown as EndpointStub;
 }
 
 /** That of an endpoint which may be new: it is created near these places, of its hosts. */

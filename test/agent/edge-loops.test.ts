@@ -10,7 +10,11 @@ import { SILENT_LOG } from "../../node-agent/core/log.ts";
 import { TIMING } from "../../node-agent/core/timing.ts";
 import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
 import { type EdgeContext, Reachability } from "../../node-agent/edge/edge-context.ts";
-import { ExchangeLoop, type ExchangeWorkers } from "../../node-agent/exchange/exchange-loop.ts";
+import {
+  ExchangeLoop,
+  type ExchangeShards,
+  type ExchangeWorkers,
+} from "../../node-agent/exchange/exchange-loop.ts";
 import type { Slot } from "../../node-agent/exchange/exchange-plan.ts";
 import { SyncLoop } from "../../node-agent/exchange/sync-loop.ts";
 import { AttemptLedger } from "../../node-agent/journal/attempt-ledger.ts";
@@ -109,8 +113,16 @@ describe("an exchange", () => {
       stopJob,
     };
     const logs = { follow: () => 0, setFollow: () => {} };
+    const shards: ExchangeShards = {
+      numberOf: () => 0,
+      serves: () => true,
+      isServed: () => true,
+      learn: () => {},
+    };
     const options = {
-      endpointId: ENDPOINT,
+      ref: { endpointId: ENDPOINT, shard: 0 },
+      shards,
+      onTurnEnd: () => {},
       session: { id: "session-1", previous: undefined },
       ledger,
       workers,

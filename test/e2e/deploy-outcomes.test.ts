@@ -111,3 +111,33 @@ test("an endpoint that scales to zero is tested by a worker that leaves, unless 
   expect(unchecked.exitCode).toBe(0);
   expect(unchecked.stderr).toContain("✓ rare v2: no worker runs; the first call starts one");
 });
+
+test("versions are listed with their builds and authors, compared, and rolled back", async ({ expect }) => {
+  const flash = async (args: string) => {
+    const { stdout, stderr, exitCode } = await fixture.run(`flash ${args} --app history --json`);
+    return { json: JSON.parse(stdout || "null") as unknown, stderr, exitCode };
+  };
+  const first = await deploy(app("hello"), "--app history");
+  await deploy(app("hi"), "--app history");
+  const { json: listed } = await flash("releases");
+  const release = { apiKeyName: expect.any(String), flashBuildId: expect.any(String) };
+  expect(listed).toMatchObject({
+    app: "history",
+    environment: "production",
+    endpoints: [{ name: "greeter", version: 2, releases: [{ ...release, version: 2 }, { version: 1 }] }],
+  });
+  expect((await flash("diff v1 v2")).json).toMatchObject({ changes: [{ field: "code" }] });
+
+  const back = await flash("rollback");
+  expect(back.exitCode).toBe(0);
+  expect(back.stderr).toContain("✓ greeter v3: 1 of 1 workers ready");
+  expect(await answerOf(first.id)).toBe("hello");
+  expect((await flash("diff v1 v3")).json).toMatchObject({ changes: [] });
+  expect((await flash("rollback v2")).exitCode).toBe(0);
+  expect(await answerOf(first.id)).toBe("hi");
+
+  const unknown = await flash("rollback v9");
+  expect(unknown.exitCode).toBe(1);
+  expect(unknown.stderr).toMatch(/no version v9[^]*It has v1 to v4/);
+  expect((await flash("diff v1 latest")).exitCode).toBe(2);
+});

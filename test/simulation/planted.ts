@@ -211,7 +211,48 @@ const OWN: readonly Mutant[] = [
   mutant("X1", "await removePayloads(this.env.PAYLOADS, config.endpointId);", ""),
   mutant("X2", "await this.ctx.storage.deleteAll();", ""),
   mutant("X3", "await announceRemoval(context, { id: endpointId, accountId });", ""),
-  mutant("X4", 'workers.stopJob(endpointId, { jobId, attempt, reason: "expired" });', ""),
+  mutant("X4", 'workers.stopJob(ref.endpointId, { jobId, attempt, reason: "expired" });', ""),
+
+  // Objects that share the queue of an endpoint
+  mutant(
+    "SH1",
+    "return !this.#parts.isOffered(from, workerId) && this.#hasNoOtherJobs(workerId, to);",
+    "return !this.#parts.isOffered(from, workerId);",
+  ),
+  mutant(
+    "SH2",
+    "return !this.#parts.isOffered(from, workerId) && this.#hasNoOtherJobs(workerId, to);",
+    "return this.#hasNoOtherJobs(workerId, to);",
+  ),
+  mutant("SH3", "this.#exchangeOf(ref).greet();", "this.#exchangeOf(ref);"),
+  mutant(
+    "SH4",
+    "lead.isLeading ? slots.filter(({ workerId }) => lending.isHere(workerId)) : slots;",
+    "slots;",
+  ),
+  mutant("SH5", "before.report === report &&", ""),
+  mutant("SH6", "known && !request.idempotencyKey ? choose(known) : 0;", "known ? choose(known) : 0;"),
+  mutant(
+    "SH7",
+    "if (active >= wanted || !calls.areConfigured(wanted)) return;",
+    "if (active >= wanted) return;",
+  ),
+  mutant("SH8", "Math.max(1, this.#jobsIn(shard, workerId))", "this.#jobsIn(shard, workerId)"),
+  mutant("SH9", "returning.length === 0 || this.loansOf(hostId).number !== shards", "returning.length === 0"),
+  mutant("SH10", "await this.#shard(other).remove();", ""),
+  mutant("SH11", "removed: removed + (await sums.purge())", "removed"),
+  mutant(
+    "SH12",
+    "if (isScarce || this.#now >= worker.freeSinceAt + idleTimeoutMs) this.#move(worker, 0);",
+    "",
+  ),
+  mutant("SH13", "return this.#outline !== this.#reported;", "return this.#reportedAt === 0;"),
+  mutant("SH14", "lending.forgetGone();", ""),
+  mutant(
+    "SH15",
+    "if (id?.shard !== this.#parts.store.shard) return undefined;",
+    "if (!id) return undefined;",
+  ),
 
   // Between accounts
   mutant("I1", "const current = this.#pools.get(accountId);", "const [current] = this.#pools.values();"),

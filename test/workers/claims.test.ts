@@ -41,7 +41,7 @@ class History {
 
   constructor(sql: SqlStorage, expect: ExpectStatic) {
     const database = new ObjectDatabase(sql);
-    this.#store = new JobStore(database);
+    this.#store = new JobStore(database, { shard: 0 });
     this.#facts = new FactStore(database);
     this.#expect = expect;
     this.claims = this.#open();
@@ -86,7 +86,8 @@ class History {
   #add(priority: Priority): void {
     const seq = this.claims.add(priority);
     this.#expect(this.jobs.has(seq)).toBe(false);
-    this.#store.insert({ seq, nonce: "00", job: queuedJob(SETTINGS, this.#now) }, REQUEST, NO_EXTRAS);
+    const job = queuedJob(SETTINGS, this.#now);
+    this.#store.insert({ seq, nonce: "00", shard: 0, job }, REQUEST, NO_EXTRAS);
     this.jobs.set(seq, { state: "queued", attempt: 0, workerId: null });
   }
 

@@ -154,6 +154,25 @@ describe("an endpoint of an environment", () => {
       (await ask(client, `{ myself { endpoint(id: "${before.id}") { version activeBuildid } } }`)).myself,
     ).toEqual({ endpoint: { version: 1, activeBuildid: first } });
     expect(await savedInto(client, environmentId)).toEqual({ ...before, version: 2, activeBuildid: second });
+
+    const query = `{ myself { endpoint(id: "${before.id}") { releases {
+      version createdAt apiKeyId apiKeyName flashBuildId changes { field old new }
+    } } } }`;
+    const { releases } = (await ask(client, query)).myself.endpoint;
+    const author = {
+      apiKeyId: expect.any(String),
+      apiKeyName: expect.any(String),
+      createdAt: expect.any(String),
+    };
+    expect(releases).toEqual([
+      {
+        ...author,
+        version: 2,
+        flashBuildId: second,
+        changes: [{ field: "flashBuildId", old: first, new: second }],
+      },
+      { ...author, version: 1, flashBuildId: first, changes: [] },
+    ]);
   });
 
   test("a template that is saved releases the active build, and only when it changes", async ({ expect }) => {

@@ -127,3 +127,23 @@ test("what came of an upload that became no build goes with it, an hour after it
   await expect(multipart.uploadPart(1, bytes.slice(0, 8 * 1024 * 1024))).rejects.toThrow("10024");
   await expect(finalized(client, client, whole.objectKey)).rejects.toThrow("ARTIFACT_NOT_FOUND");
 });
+
+test("builds of the latest versions of an endpoint stay, so that it can go back to them", async ({
+  expect,
+}) => {
+  const client = await freshApp();
+  const { appId, environmentId } = client;
+  const versions: string[] = [];
+  for (let count = 0; count < 12; count += 1) {
+    passTime(1_000);
+    versions.push(await built(client, client, archive(1_000, count), manifestOf()));
+    await deployed(client, environmentId, versions.at(-1) ?? "");
+    await savedInto(client, environmentId);
+  }
+  for (let count = 0; count < FLASH_BUILDS_RETAINED; count += 1) {
+    passTime(1_000);
+    await built(client, client, archive(), manifestOf([`new-${count}`]));
+  }
+  expect(await run("end unused flash builds")).toBe(2);
+  expect(await buildsOf(client, appId)).toEqual(expect.arrayContaining(versions.slice(2)));
+});

@@ -294,6 +294,7 @@ test("workers are listed by what they do, and releases by what they changed", as
   const { body } = await call("GET", `/serverless/${id}/releases`);
   expect(body).toMatchObject({ endpointVersion: 2, rollout: { inProgress: true } });
   expect(body.releases.map(({ version }: Json) => version)).toEqual([2, 1]);
+  expect(body.releases[0]).toMatchObject({ buildId: null, createdBy: expect.any(String) });
   expect(body.releases[0].diff).toEqual([
     { field: "template.imageName", old: "acme/worker:1", new: "acme/worker:2" },
     { field: "template.env.TOKEN", old: "***", new: "***" },

@@ -28,6 +28,7 @@ import {
   EXECUTION_TIMEOUT_MAX_MS,
   NAME_MAX_CHARACTERS,
   RESULT_MAX_BYTES,
+  ENDPOINT_SHARDS_MAX,
 } from "../limits.ts";
 import { hostTelemetrySchema, AGO_MAX_MS } from "./telemetry.ts";
 
@@ -54,6 +55,12 @@ const id = idSchema;
 const count = z.number().int().nonnegative();
 /** Identifies the present followers of an endpoint's logs: grows with each new follower, 0 for none. */
 const follow = count;
+/** One of the objects that share the queue of an endpoint; 0 is the first. */
+const shard = z
+  .number()
+  .int()
+  .min(0)
+  .max(ENDPOINT_SHARDS_MAX - 1);
 /** How long ago something happened, in ms: the edge computes the time, so the clock of a host may be wrong. */
 const agoMs = count.transform((ms) => Math.min(ms, AGO_MAX_MS));
 /** Longer messages are cut, never rejected. */
@@ -542,6 +549,13 @@ function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
     holdMs,
     /** The followers that the agent knows; answered at once when they change. Absent from older agents. */
     follow: follow.optional(),
+    /** Which object of the endpoint; absent for the first one. */
+    shard: shard.optional(),
+    /**
+     * To the first object: `number` of what the agent knows of the objects of the endpoint, 0 at first; answered at once
+     * when that changes. Absent from older agents, whose workers serve the first object alone.
+     */
+    shards: count.optional(),
   });
 }
 
@@ -584,6 +598,13 @@ function dispatchedJobsOf<Value extends z.ZodType>(value: Value) {
   });
 }
 
+const shardLoansSchema = z.object({
+  number: count,
+  count: z.number().int().min(1).max(ENDPOINT_SHARDS_MAX),
+  workers: lenientList(z.tuple([id, shard]), dropItem, 1_000),
+});
+export type ShardLoans = z.infer<typeof shardLoansSchema>;
+
 /** Why the agent must stop a handler. */
 export const STOP_REASONS = ["cancelled", "timed_out", "expired", "lease_lost"] as const;
 export type StopReason = (typeof STOP_REASONS)[number];
@@ -605,6 +626,8 @@ export const exchangeReplySchema = z.object({
   ),
   /** Followers of the logs of this endpoint, which get lines at once. Absent: unchanged. */
   follow: follow.optional(),
+  /** The objects of the endpoint: how many there are, and which workers of the host serve another than the first. */
+  shards: shardLoansSchema.optional().catch(undefined),
 });
 export type ExchangeReply = z.infer<typeof exchangeReplySchema>;
 /** A job as a reply brings it: with parsed values, or those of a `RawExchangeReply`. */

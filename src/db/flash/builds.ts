@@ -8,10 +8,12 @@ import {
   sql,
   type SQL,
   type SQLWrapper,
+  not,
 } from "drizzle-orm";
 import type { FlashManifest } from "../../contract/flash/flash-manifest.ts";
 import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
 import { isOneOf, rowIf, type Database, isOwn } from "../database.ts";
+import { isBuildOfRecentVersion } from "../releases.ts";
 import type { FlashUploadRecord } from "./uploads.ts";
 import { endpoint, flashBuild, flashEnvironment, flashUpload, type Json } from "../schema.ts";
 
@@ -176,6 +178,7 @@ function isUnused(db: Database): SQL | undefined {
   return and(
     notExists(db.select(one).from(flashEnvironment).where(eq(flashEnvironment.activeBuildId, flashBuild.id))),
     notExists(db.select(one).from(endpoint).where(eq(endpoint.flashBuildId, flashBuild.id))),
+    not(isBuildOfRecentVersion(flashBuild.id)),
   );
 }
 

@@ -91,10 +91,15 @@ export class Activity {
 
   /** Adds a later span that ends at `end`. */
   append(later: Activity, end: number): void {
-    for (const name of Object.keys(NO_JOBS) as (keyof JobCounts)[]) this.counts[name] += later.counts[name];
-    for (const name of TIMES) this.times[name].merge(later.times[name]);
-    for (const [part, histogram] of later.coldStartParts) this.#partOf(part).merge(histogram);
+    this.addJobs(later);
     this.gauges.append(later.from, later.gauges, end);
+  }
+
+  /** Adds what jobs did, and leaves the levels as they are. */
+  addJobs(other: Activity): void {
+    for (const name of Object.keys(NO_JOBS) as (keyof JobCounts)[]) this.counts[name] += other.counts[name];
+    for (const name of TIMES) this.times[name].merge(other.times[name]);
+    for (const [part, histogram] of other.coldStartParts) this.#partOf(part).merge(histogram);
   }
 
   toRecord(): ActivityRecord {

@@ -14,6 +14,8 @@ import type {
 import type { JobStorage } from "../queue/job-storage.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
+import type { LeadShard } from "../shards/lead-shard.ts";
+import type { WorkerLending } from "../shards/worker-lending.ts";
 import type { AgentHandlers } from "./agent-handlers.ts";
 import { ANSWER_INPUTS_MAX_BYTES, type Dispatch } from "./dispatch.ts";
 import type { Followers } from "./log-followers.ts";
@@ -30,6 +32,8 @@ export type AgentExchangesParts = {
   readonly handlers: AgentHandlers;
   readonly notifier: EndpointNotifier;
   readonly followers: Followers;
+  readonly lead: LeadShard;
+  readonly lending: WorkerLending;
 };
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
@@ -43,23 +47,23 @@ export class AgentExchanges {
 
   /** Takes an agent's reports, extends its leases, answers with jobs and stops; a waiting call waits a moment for some. */
   async exchange(call: ExchangeCall): Promise<ExchangeReply> {
-    const { dispatch, commit, handlers, facts, lookup } = this.#parts;
+    const { dispatch, commit, handlers, facts, lookup, lending } = this.#parts;
     await lookup.learnOf(call.slots);
     this.#endOtherSessions(call);
     let isOvertaken = false;
     const answer = await commit.run(() => {
       const now = Date.now();
       isOvertaken = !dispatch.callsOf(call.hostId).take(call);
+      if (!isOvertaken) lending.exchanged(call, now);
       // Evaluated after the reports: they, or an earlier turn, may have closed a worker.
       const openTo = (slots: Slots) => (isOvertaken ? [] : this.#openSlots(call.hostId, slots));
       const answered = handlers.exchange(call, now, { isOvertaken, openTo });
       if (!isEmptyAnswer({ ...answered, stops: [] })) facts.recordWork(now);
       return answered;
     });
-    const follow = this.#followNews(call);
-    const isNews = answer.jobs.length + answer.stops.length > 0 || follow !== undefined;
-    if (!call.isWaiting || isNews)
-      return { kind: "answer", ...answer, at: Date.now(), ...(follow !== undefined && { follow }) };
+    const news = this.#newsFor(call);
+    const isNews = answer.jobs.length + answer.stops.length > 0 || Object.keys(news).length > 0;
+    if (!call.isWaiting || isNews) return { kind: "answer", ...answer, at: Date.now(), ...news };
     return withAcks(answer, isOvertaken ? superseded() : await this.#wait(call));
   }
 
@@ -104,21 +108,23 @@ export class AgentExchanges {
   }
 
   #openSlots(hostId: string, slots: Slots): Slots {
-    const { facts, scaling } = this.#parts;
-    return scaling.openTo(facts.openTo(slots, () => hostId));
+    const { facts, scaling, lead, lending } = this.#parts;
+    const here = lead.isLeading ? slots.filter(({ workerId }) => lending.isHere(workerId)) : slots;
+    return scaling.openTo(facts.openTo(here, () => hostId));
   }
 
   // Waiting agents
 
-  /** Opens the wake-up channel of `?host=…&session=…&turn=…&free=…&terms=…&follow=…`. */
+  /** Opens the wake-up channel of `?host=…&session=…&turn=…&free=…&terms=…&follow=…&shards=…`. */
   openChannel(query: URLSearchParams): Response {
-    const { handlers, storage, followers, notifier } = this.#parts;
+    const { handlers, storage, followers, notifier, lead } = this.#parts;
     const agent = readAgentQuery(query);
     const hasNews =
       handlers.hasPendingStop(agent.hostId) ||
       (agent.free > 0 && storage.claimable > 0) ||
       query.get("terms") !== this.#terms ||
-      Number(query.get("follow") ?? followers.follow) !== followers.follow;
+      Number(query.get("follow") ?? followers.follow) !== followers.follow ||
+      (query.has("shards") && Number(query.get("shards")) !== lead.numberFor(agent.hostId));
     return notifier.openForAgent(agent, hasNews);
   }
 
@@ -126,6 +132,11 @@ export class AgentExchanges {
   lookAgain(): void {
     this.#parts.dispatch.wakeAll();
     this.#parts.notifier.notifyAllAgents();
+  }
+
+  /** Agents of these hosts exchange again: their workers belong elsewhere than before. */
+  wakeHosts(hostIds: readonly string[]): void {
+    for (const hostId of hostIds) this.#wake(hostId);
   }
 
   /** These workers get no more jobs, so that none is sent to a worker that shuts down. */
@@ -148,9 +159,12 @@ export class AgentExchanges {
     return { kind: "follow", follow: followers.follow };
   }
 
-  #followNews({ follow }: ExchangeCall): number | undefined {
-    const { followers } = this.#parts;
-    return follow === undefined || follow === followers.follow ? undefined : followers.follow;
+  /** What the agent does not know yet. */
+  #newsFor(call: ExchangeCall): Pick<ExchangeAnswer, "follow" | "shards"> {
+    const { followers, lead } = this.#parts;
+    const shards = lead.newsFor(call);
+    const isFollowNews = call.follow !== undefined && call.follow !== followers.follow;
+    return { ...(isFollowNews && { follow: followers.follow }), ...(shards && { shards }) };
   }
 
   /** To be called for each closed socket that is not one of load balancing. */

@@ -42,14 +42,25 @@ export type FleetNews = {
   readonly hasTurned: boolean;
 };
 
+/** The configuration as it is stored, with which object of the endpoint this is. */
+type StoredConfig = EndpointConfig & {
+  /** Absent for the first one. */
+  readonly shard?: number;
+  /** Objects that take new jobs; only in the others. */
+  readonly activeShards?: number;
+  /** Only in the first one: there have been others. */
+  readonly hasShards?: true;
+};
+
 export class EndpointFacts {
   readonly #stored: {
-    readonly config: Fact<EndpointConfig>;
+    readonly config: Fact<StoredConfig>;
     readonly report: Fact<FleetReport>;
     readonly webhookSecrets: Fact<readonly WebhookSecret[]>;
     readonly removed: Fact<true>;
   };
-  #config: EndpointConfig | undefined;
+  #config: StoredConfig | undefined;
+  #shared: EndpointConfig | undefined;
   #report: FleetReport = NO_REPORT;
   #webhookSecrets: readonly WebhookSecret[] = [];
   #lastActiveAt = 0;
@@ -95,8 +106,46 @@ export class EndpointFacts {
   }
 
   configure(config: EndpointConfig): void {
+    this.#save({ ...config, ...(this.hasShards && { hasShards: true }) });
+  }
+
+  /** This is not the first object of its endpoint; `activeShards` take new jobs. */
+  configureShard(config: EndpointConfig, shard: number, activeShards: number): void {
+    const stored = { ...config, shard, activeShards };
+    if (JSON.stringify(stored) !== JSON.stringify(this.#config)) this.#save(stored);
+  }
+
+  /** The endpoint gets further objects. */
+  recordShards(): void {
+    if (this.#config && !this.#config.hasShards) this.#save({ ...this.#config, hasShards: true });
+  }
+
+  #save(config: StoredConfig): void {
     this.#config = config;
+    this.#shared = undefined;
     this.#stored.config.write(config);
+  }
+
+  /** Which object of the endpoint this is; the first one leads the others. */
+  get shard(): number {
+    return this.#config?.shard ?? 0;
+  }
+
+  /** Objects that take new jobs, as the first one has said. */
+  get activeShards(): number {
+    return this.#config?.activeShards ?? 1;
+  }
+
+  /** The configuration that all objects of the endpoint have; the same value until it changes. */
+  get shared(): EndpointConfig | undefined {
+    if (!this.#config) return undefined;
+    const { hasShards: _, ...shared } = this.#config;
+    return (this.#shared ??= shared);
+  }
+
+  /** This is the first object, and there have been others. */
+  get hasShards(): boolean {
+    return this.#config?.hasShards ?? false;
   }
 
   /** Changes whenever other workers than before may take jobs. */
@@ -163,6 +212,11 @@ export class EndpointFacts {
     return this.#webhookSecrets.length > 0;
   }
 
+  /** As the account has them. */
+  get webhookSecrets(): readonly WebhookSecret[] {
+    return this.#webhookSecrets;
+  }
+
   /** The secrets that sign now, the newest first. */
   signingSecrets(now: number): string[] {
     return this.#webhookSecrets
@@ -191,6 +245,7 @@ export class EndpointFacts {
 
   forgetConfig(): void {
     this.#config = undefined;
+    this.#shared = undefined;
   }
 
   recordRemoval(): void {

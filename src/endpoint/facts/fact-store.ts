@@ -10,6 +10,7 @@ export type FactName =
   | "checkpoint"
   | "desired_workers"
   | "rollout"
+  | "shards"
   | "trial";
 
 /** Facts of which there are several: the rest of the name identifies the subject, such as the id of a host. */

@@ -23,17 +23,31 @@ const CONCURRENT_RETRY_MS = 1_000;
 const QUEUE_FULL_RETRY_MS = 10_000;
 const STORAGE_FULL_RETRY_MS = 10_000;
 
+/** Operations on the whole endpoint. */
+const FOR_THE_FIRST: ReadonlySet<LimitedOperation> = new Set(["purge-queue", "requests", "batch"]);
+
 type OperationLimit = { readonly window: RateWindow; readonly slots: RequestSlots; limit: EffectiveLimit };
 
 export class RequestLimits {
   readonly #limits = new Map<LimitedOperation, OperationLimit>();
   #workers = 0;
+  #shards = 1;
 
   /** The limits grow with the workers of the report. */
   growWith(report: FleetReport): void {
     this.#workers = runningWorkers(report);
-    for (const [operation, operationLimit] of this.#limits)
-      operationLimit.limit = effectiveLimit(operation, this.#workers);
+    this.#limitAgain();
+  }
+
+  /** So many objects share the requests of the endpoint: each admits its part. */
+  shareWith(shards: number): void {
+    if (shards === this.#shards) return;
+    this.#shards = shards;
+    this.#limitAgain();
+  }
+
+  #limitAgain(): void {
+    for (const [operation, operationLimit] of this.#limits) operationLimit.limit = this.#partOf(operation);
   }
 
   /** Carries out one new request of the operation, or refuses it without doing anything. */
@@ -56,11 +70,11 @@ export class RequestLimits {
   count(operation: LimitedOperation, now: number): RateLimited | Counted {
     const { window, limit } = this.#limitFor(operation);
     const verdict = window.admit(limit.requests, now);
-    if (verdict.kind === "refused") {
-      return rateLimited(operation, "requests", limit.requests, verdict.retryAfterMs);
-    }
-    const { remaining, freesInMs } = verdict;
-    return { kind: "counted", quota: { operation, limit: limit.requests, remaining, freesInMs } };
+    const whole = this.limitOf(operation).requests;
+    if (verdict.kind === "refused") return rateLimited(operation, "requests", whole, verdict.retryAfterMs);
+    const { freesInMs } = verdict;
+    const remaining = Math.floor((verdict.remaining * whole) / limit.requests);
+    return { kind: "counted", quota: { operation, limit: whole, remaining, freesInMs } };
   }
 
   /** Continues a request that was admitted before; it is not counted again and never refused. */
@@ -78,7 +92,7 @@ export class RequestLimits {
     return this.#workers;
   }
 
-  /** The limit of an operation in effect. */
+  /** The limit of an operation in effect, of all objects together. */
   limitOf(operation: LimitedOperation): EffectiveLimit {
     return effectiveLimit(operation, this.#workers);
   }
@@ -100,10 +114,24 @@ export class RequestLimits {
   #limitFor(operation: LimitedOperation): OperationLimit {
     const known = this.#limits.get(operation);
     if (known) return known;
-    const limit = effectiveLimit(operation, this.#workers);
-    const operationLimit = { window: new RateWindow(), slots: new RequestSlots(), limit };
+    const operationLimit = {
+      window: new RateWindow(),
+      slots: new RequestSlots(),
+      limit: this.#partOf(operation),
+    };
     this.#limits.set(operation, operationLimit);
     return operationLimit;
+  }
+
+  /** Only the first object gets the requests of some operations. */
+  #partOf(operation: LimitedOperation): EffectiveLimit {
+    const whole = this.limitOf(operation);
+    if (this.#shards === 1 || FOR_THE_FIRST.has(operation)) return whole;
+    const { requests, concurrent } = whole;
+    return {
+      requests: Math.ceil(requests / this.#shards),
+      concurrent: concurrent === null ? null : Math.ceil(concurrent / this.#shards),
+    };
   }
 }
 

@@ -1,7 +1,13 @@
 /** What the endpoint did within a window, as the metrics API shows it. */
 import { COLD_START_PARTS } from "../../contract/job.ts";
 import type { Durations, MetricsWindow, RequestMetrics, WorkerMetrics } from "../../contract/metrics.ts";
-import { spansOf, sumOf, type Activity, type Grid } from "../../domain/metrics/activity.ts";
+import {
+  spansOf,
+  sumOf,
+  type Activity,
+  type ActivitySegment,
+  type Grid,
+} from "../../domain/metrics/activity.ts";
 import { Histogram } from "../../domain/metrics/histogram.ts";
 import { gaugesBy } from "../../domain/metrics/gauges.ts";
 import { HOUR_MS, MINUTE_MS, type ActivityCounters } from "./activity-counters.ts";
@@ -18,12 +24,14 @@ const WINDOWS: Readonly<Record<MetricsWindow, Omit<Grid, "from">>> = {
 export function reportActivity(
   counters: ActivityCounters,
   window: MetricsWindow,
+  elsewhere: readonly Activity[],
   now: number,
 ): ActivityReport {
   const { stepMs, count } = WINDOWS[window];
-  const from = (Math.floor(now / stepMs) - count + 1) * stepMs;
-  const parts = stepMs === MINUTE_MS ? counters.minutesSince(from) : counters.hoursSince(from);
+  const from = windowFrom(window, now);
+  const parts = segmentsSince(counters, window, from);
   const spans = spansOf(parts, { from, stepMs, count }, counters.levels, now);
+  for (const other of elsewhere) spans[Math.floor((other.from - from) / stepMs)]?.addJobs(other);
   const about = { window, from, to: now, stepMs };
   const sum = sumOf(spans, stepMs, now);
   return {
@@ -39,6 +47,46 @@ export function reportActivity(
       now: counters.levels,
       points: spans.map((span) => describeGauges(span, Math.min(span.from + stepMs, now))),
     },
+  };
+}
+
+/** When a window begins, epoch ms. */
+export function windowFrom(window: MetricsWindow, now: number): number {
+  const { stepMs, count } = WINDOWS[window];
+  return (Math.floor(now / stepMs) - count + 1) * stepMs;
+}
+
+/** What is known from then on, as finely as the window needs it. */
+export function segmentsSince(
+  counters: ActivityCounters,
+  window: MetricsWindow,
+  from: number,
+): ActivitySegment[] {
+  return WINDOWS[window].stepMs === MINUTE_MS ? counters.minutesSince(from) : counters.hoursSince(from);
+}
+
+/** Those of the first object with what jobs did in others; only the first one knows the workers of all. */
+export function sumHours(own: readonly JobHour[], elsewhere: readonly JobHour[]): JobHour[] {
+  if (elsewhere.length === 0) return [...own];
+  const others = elsewhere.map((hour) => ({ ...hour, busyMs: 0 }));
+  const byHour = Map.groupBy([...own, ...others], ({ hour }) => hour);
+  return [...byHour.values()].map((hours) => hours.reduce(plus)).toSorted((a, b) => a.hour - b.hour);
+}
+
+function plus(a: JobHour, b: JobHour): JobHour {
+  const counts = Object.fromEntries(
+    Object.entries(a.counts).map(([name, count]) => [
+      name,
+      count + b.counts[name as keyof JobHour["counts"]],
+    ]),
+  ) as JobHour["counts"];
+  return {
+    hour: a.hour,
+    counts,
+    delayMs: a.delayMs + b.delayMs,
+    executionMs: a.executionMs + b.executionMs,
+    coldStarts: a.coldStarts + b.coldStarts,
+    busyMs: a.busyMs + b.busyMs,
   };
 }
 

@@ -1,5 +1,5 @@
 /** All SQL about jobs, the only code that names their columns; and their public ids. */
-import { decodeJobId, encodeJobId, NONCE_BYTES } from "../../domain/jobs/job-id.ts";
+import { encodeJobId, NONCE_BYTES } from "../../domain/jobs/job-id.ts";
 import {
   isFinal,
   retentionOf,
@@ -14,6 +14,8 @@ import { SqlFragment, type ObjectDatabase } from "../../durable/sql.ts";
 export type QueueEntry = {
   readonly seq: number;
   readonly nonce: string;
+  /** Of the endpoint; the same for all jobs of an object. */
+  readonly shard: number;
   readonly job: StoredJob;
   /** Where the outbox has the webhook of its end; 0 while there is none, null for a job without a webhook. */
   readonly webhookPage?: number | null;
@@ -72,9 +74,17 @@ export type InsertedWith = {
 
 export class JobStore {
   readonly #database: ObjectDatabase;
+  readonly #owner: { readonly shard: number };
 
-  constructor(database: ObjectDatabase) {
+  /** `owner`: the object, whose shard is known once it is configured. */
+  constructor(database: ObjectDatabase, owner: { readonly shard: number }) {
     this.#database = database;
+    this.#owner = owner;
+  }
+
+  /** The shard of all jobs here. */
+  get shard(): number {
+    return this.#owner.shard;
   }
 
   insert({ seq, nonce, job }: QueueEntry, { input, optionsJson }: WorkerRequest, more: InsertedWith): void {
@@ -94,7 +104,7 @@ export class JobStore {
 
   find(seq: number): QueueEntry | undefined {
     const row = this.#database.first<JobRow>`SELECT ${JOB_COLUMNS} FROM job WHERE seq = ${seq}`;
-    return row && toEntry(row);
+    return row && this.#toEntry(row);
   }
 
   /** The job that was submitted with this key. */
@@ -163,14 +173,14 @@ export class JobStore {
     const rows = this.#database.all<JobRow & RequestRow>`
       SELECT ${JOB_COLUMNS}, input, options FROM job
        WHERE seq >= ${from} AND seq < ${end} AND state = 'queued' AND attempt = 0 ORDER BY seq LIMIT ${limit}`;
-    return rows.map(toEntryWithRequest);
+    return rows.map((row) => this.#toEntryWithRequest(row));
   }
 
   requeuedWithPriority(from: number, end: number, limit: number): EntryWithRequest[] {
     const rows = this.#database.all<JobRow & RequestRow>`
       SELECT ${JOB_COLUMNS}, input, options FROM requeued JOIN job USING (seq)
        WHERE seq >= ${from} AND seq < ${end} ORDER BY seq LIMIT ${limit}`;
-    return rows.map(toEntryWithRequest);
+    return rows.map((row) => this.#toEntryWithRequest(row));
   }
 
   /** Since when the first never-claimed job of a range has been queued; epoch ms. */
@@ -225,7 +235,7 @@ export class JobStore {
   jobsFrom(from: number, end: number, limit: number): QueueEntry[] {
     const rows = this.#database.all<JobRow>`
       SELECT ${JOB_COLUMNS} FROM job WHERE seq >= ${from} AND seq < ${end} ORDER BY seq LIMIT ${limit}`;
-    return rows.map(toEntry);
+    return rows.map((row) => this.#toEntry(row));
   }
 
   /** The newest jobs of a range that ends before `before`, newest first; `state` is that of the row. */
@@ -234,7 +244,7 @@ export class JobStore {
       SELECT ${JOB_COLUMNS} FROM job
        WHERE seq >= ${from} AND seq < ${before} AND state = coalesce(${state}, state)
        ORDER BY seq DESC LIMIT ${limit}`;
-    return rows.map(toEntry);
+    return rows.map((row) => this.#toEntry(row));
   }
 
   /** When rows of a range are due to be removed; epoch ms. */
@@ -273,6 +283,15 @@ export class JobStore {
   hasRows({ from, end }: SeqBounds): boolean {
     return this.#database.all`SELECT seq FROM job WHERE seq >= ${from} AND seq < ${end} LIMIT 1`.length > 0;
   }
+
+  #toEntry(row: JobRow): QueueEntry {
+    const { seq, nonce, webhookPage } = row;
+    return { seq, nonce, shard: this.shard, job: toJob(row), webhookPage };
+  }
+
+  #toEntryWithRequest({ input, options, ...row }: JobRow & RequestRow): EntryWithRequest {
+    return { ...this.#toEntry(row), request: toWorkerRequest({ input, options }) };
+  }
 }
 
 /** The size in a column that `decodePayload` would read; strings too long for a reference are not looked at. */
@@ -284,24 +303,19 @@ function storedSize(column: "input" | "output"): SqlFragment {
 const STORED_INPUT_SIZE = storedSize("input");
 const STORED_OUTPUT_SIZE = storedSize("output");
 
-function toEntryWithRequest({ input, options, ...row }: JobRow & RequestRow): EntryWithRequest {
-  return { ...toEntry(row), request: toWorkerRequest({ input, options }) };
-}
-
 function toWorkerRequest({ input, options }: RequestRow): WorkerRequest {
   return { input: decodePayload(input), optionsJson: options };
 }
 
-function toEntry({ seq, nonce, webhookPage, ...row }: JobRow): QueueEntry {
+function toJob({ seq: _, nonce: __, webhookPage: ___, ...row }: JobRow): StoredJob {
   const isSync = row.isSync === 1;
-  const job: StoredJob = {
+  return {
     ...row,
     isSync,
     retentionMs: row.retentionMs ?? retentionOf(isSync, null),
     output: row.output === null ? null : decodePayload(row.output),
     error: row.error && decodeString(row.error),
   };
-  return { seq, nonce, job, webhookPage };
 }
 
 /** A noncharacter of Unicode, with which no string of a worker begins. */
@@ -329,17 +343,8 @@ function decodePayload(text: string): Payload {
 
 // Public ids
 
-/** The shard of all jobs: the number is part of their ids. */
-const SHARD = 0;
-
-export function publicId({ seq, nonce, job }: QueueEntry): string {
-  return encodeJobId({ seq, nonce, isSync: job.isSync, shard: SHARD });
-}
-
-/** What a public id contains; undefined for an id that no job of an object can have. */
-export function parsePublicId(jobId: string): { seq: number; nonce: string; isSync: boolean } | undefined {
-  const id = decodeJobId(jobId);
-  return id?.shard === SHARD ? id : undefined;
+export function publicId({ seq, nonce, shard, job }: QueueEntry): string {
+  return encodeJobId({ seq, nonce, isSync: job.isSync, shard });
 }
 
 /** The part of a public id that cannot be guessed. */

@@ -17,13 +17,13 @@ import {
   RUN_RETENTION_MS,
   RUNSYNC_RETENTION_MS,
 } from "../../domain/jobs/job-machine.ts";
+import { decodeJobId } from "../../domain/jobs/job-id.ts";
 import { PRIORITY_START, priorityOf, PRIORITIES, type Priority } from "../../domain/jobs/priorities.ts";
 import { extendTrace } from "../../domain/jobs/timeline.ts";
 import { earliest } from "../../std/earliest.ts";
 import { claimedBy, type ClaimKind, type Claims, type Lease, type Taker } from "./claims.ts";
 import type { OrphanedPayloads } from "./job-storage.ts";
 import {
-  parsePublicId,
   randomNonce,
   type WorkerRequest,
   type JobStore,
@@ -123,7 +123,8 @@ export class Queue {
     const { store, ledger, deadlines } = this.#parts;
     const { seq, storedTotal } = ledger.add(newEntry.priority, storedBytesOf(request.input));
     const queued = queuedJob(newEntry, now);
-    const stored = { seq, nonce: randomNonce(), job: taker ? claimedBy(queued, taker, now) : queued };
+    const job = taker ? claimedBy(queued, taker, now) : queued;
+    const stored = { seq, nonce: randomNonce(), shard: store.shard, job };
     store.insert(stored, request, { idempotencyKey, hasWebhook, storedTotal });
     deadlines.record(seq, stored.job.expiresAt);
     if (taker) this.#startLease(seq, stored.job, "insert", now);
@@ -132,9 +133,10 @@ export class Queue {
 
   /** The job of a public id; undefined when there is no such job or it has expired. */
   find(jobId: string, now: number): QueueEntry | undefined {
-    const id = parsePublicId(jobId);
-    const stored = id && this.get(id.seq);
-    const isSame = stored?.nonce === id?.nonce && stored?.job.isSync === id?.isSync;
+    const id = decodeJobId(jobId);
+    if (id?.shard !== this.#parts.store.shard) return undefined;
+    const stored = this.get(id.seq);
+    const isSame = stored?.nonce === id.nonce && stored.job.isSync === id.isSync;
     return stored && isSame && !isExpired(stored.job, now) ? stored : undefined;
   }
 

@@ -17,7 +17,6 @@ import { earliest } from "../../std/earliest.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Fact } from "../facts/fact-store.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
-import type { Claims } from "../queue/claims.ts";
 import { CapacityStatements } from "./capacity-statements.ts";
 import type { Rollout } from "./rollout.ts";
 import type { Trial } from "./trial.ts";
@@ -44,7 +43,6 @@ export type AutoscalerParts = {
   readonly stored: Fact<DesiredState>;
   readonly ledger: Pick<QueueLedger, "idle" | "storeIdle">;
   readonly work: Workload;
-  readonly claims: Pick<Claims, "waitingSince">;
   readonly facts: EndpointFacts;
   readonly concurrency: WorkerConcurrency;
   readonly rollout: Rollout;
@@ -115,6 +113,7 @@ export class Autoscaler {
     this.#follow(config, now);
     this.#idleTracker.follow();
     this.#workerSet.freed(work.takeFreed(), now);
+    this.#workerSet.restore(work.takeReturned());
     this.#idleSinceAt = work.isNone ? (this.#idleSinceAt ?? now) : null;
 
     const growth = planScaleUp(this.#load(config, now), this.#desired, trial.limitsOf(config, now), now);
@@ -174,6 +173,16 @@ export class Autoscaler {
 
   get desired(): number {
     return this.#desired.desired;
+  }
+
+  /** Whether a worker gets no more jobs, for now or for good. */
+  isClosed(workerId: string): boolean {
+    return this.#closed.has(workerId);
+  }
+
+  /** Since when a ready worker has no work. */
+  freeSince(workerId: string): number | undefined {
+    return this.#workerSet.idleTimes.get(workerId);
   }
 
   get isUnsent(): boolean {
@@ -237,12 +246,12 @@ export class Autoscaler {
 
   /** Rows are read only when the time known so far would scale up, since jobs are claimed in their order. */
   #oldestQueuedAt(config: EndpointConfig, now: number): number | null {
-    const { work, claims } = this.#parts;
+    const { work } = this.#parts;
     if (work.normal.waiting === 0) return (this.#waitingSince = null);
     this.#waitingSince ??= now;
     const isGrowing = config.scalerType === "QUEUE_DELAY" && this.#desired.desired < config.workersMax;
     if (isGrowing && now >= Math.max(this.#waitingSince, this.#desired.grownAt) + scaleUpDelayMs(config)) {
-      this.#waitingSince = claims.waitingSince("normal") ?? now;
+      this.#waitingSince = work.normalWaitingSince() ?? now;
     }
     return this.#waitingSince;
   }

@@ -4,6 +4,7 @@ import {
   type RawExchangeRequest,
 } from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
 import type { Payload } from "../../domain/jobs/job-machine.ts";
 import { hasPayload, openPayload, resultKey } from "../../durable/stored-payload.ts";
@@ -18,7 +19,7 @@ import type {
 import type { Env } from "../../env.ts";
 import { validate, readCutJson } from "../body.ts";
 import { awaitWakeUp } from "../wake-up.ts";
-import { callEndpoint, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { callEndpoint, callShard, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
 import { endpointObject } from "../../management/objects.ts";
 import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
 import { jsonResponse, mergeJson, spliceParts, type JsonPart } from "../spliced-json.ts";
@@ -39,7 +40,7 @@ const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] }
 export async function exchange(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now(); // before the body, which may take long to arrive
   const body = await readCutJson(context.req.raw, EXCHANGE_REQUEST_CUTS, EXCHANGE_BODY_MAX_BYTES);
-  const { held, chunks, reports, holdMs, ...request } = validate(body, rawExchangeRequestSchema);
+  const { held, chunks, reports, holdMs, shard = 0, ...request } = validate(body, rawExchangeRequestSchema);
   const { hostId, accountId } = context.get("host");
   const endpoint = await resolveEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const call: ExchangeCall = {
@@ -50,14 +51,16 @@ export async function exchange(context: AgentContext): Promise<Response> {
     running: held.map((job) => toRunningAttempt(job, receivedAt)),
     isWaiting: holdMs > 0,
   };
-  const answer = await awaitExchange(context, endpoint, call, holdWithin(context, holdMs));
+  const answer = await awaitExchange(context, { endpoint, shard }, call, holdWithin(context, holdMs));
   return jsonResponse(context, await answerParts(context.env.PAYLOADS, answer));
 }
+
+type ShardOfEndpoint = { readonly endpoint: EndpointConfig; readonly shard: number };
 
 /** Waits in two phases: inside the object while it is busy, on a wake-up channel when it is quiet. */
 async function awaitExchange(
   context: AgentContext,
-  endpoint: EndpointConfig,
+  { endpoint, shard }: ShardOfEndpoint,
   first: ExchangeCall,
   holdMs: number,
 ): Promise<ExchangeAnswer> {
@@ -66,15 +69,16 @@ async function awaitExchange(
   const { hostId: host, session } = first;
   let call: ExchangeCall = first;
   for (;;) {
-    const reply = await callEndpoint(context.env, endpoint, (stub) => stub.exchange(call));
+    const reply = await callExchange(context.env, { endpoint, shard }, call);
     if (reply.kind === "answer") return reply;
     const { at } = reply;
     if (reply.kind === "superseded") return { ...NOTHING, at };
     const { free, terms } = reply;
     const follow = first.follow === undefined ? undefined : { follow: `${first.follow}` };
-    const channel = { host, session, turn: `${first.turn}`, free: `${free}`, terms, ...follow };
+    const shards = first.shards === undefined ? undefined : { shards: `${first.shards}` };
+    const channel = { host, session, turn: `${first.turn}`, free: `${free}`, terms, ...follow, ...shards };
     const wakeUp = await awaitWakeUp(
-      endpointObject(context.env, endpoint.endpointId),
+      endpointObject(context.env, endpoint.endpointId, shard),
       channel,
       untilAt,
       signal,
@@ -82,6 +86,14 @@ async function awaitExchange(
     if (wakeUp !== "look" || Date.now() >= untilAt) return { ...NOTHING, at };
     call = { ...call, reports: [], chunks: [], isRepeated: true };
   }
+}
+
+/** A shard without a configuration has no jobs, and no agent has any business there. */
+async function callExchange(env: Env, { endpoint, shard }: ShardOfEndpoint, call: ExchangeCall) {
+  if (shard === 0) return await callEndpoint(env, endpoint, (stub) => stub.exchange(call));
+  const reply = await callShard(env, endpoint, shard, (stub) => stub.exchange(call));
+  if (reply) return reply;
+  throw new ServiceError("endpoint_not_found", `Endpoint ${endpoint.endpointId} has no shard ${shard}.`);
 }
 
 function toRunningAttempt(
@@ -133,10 +145,10 @@ function tooLarge(sizeBytes: number): string {
 // Answers
 
 async function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): Promise<JsonPart[]> {
-  const { at, acks, chunkAcks, stops, follow } = answer;
+  const { at, acks, chunkAcks, stops, follow, shards } = answer;
   const parts = await Promise.all(jobs.map((job) => jobParts(bucket, job)));
   const encoded = parts.flatMap((ofJob, index) => [index === 0 ? "" : ",", ...ofJob]);
-  return spliceParts({ at, acks, chunkAcks, stops, follow }, "jobs", ["[", ...encoded, "]"]);
+  return spliceParts({ at, acks, chunkAcks, stops, follow, shards }, "jobs", ["[", ...encoded, "]"]);
 }
 
 /** The error of a job whose input is gone; its agent reports it, and no worker gets the job without its input. */

@@ -7,7 +7,7 @@ import type { UploadRef } from "../../endpoint/messages.ts";
 import { hasErrorCode } from "../../contract/errors.ts";
 import { announcedLength, discardBody } from "../../durable/request-body.ts";
 import { validate, readChunks } from "../body.ts";
-import { callEndpoint, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { callShardOfJob, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
 import { cutsAt } from "../../json/raw-json.ts";
 import { ingestPayload } from "../payload-ingest.ts";
 import type { AgentContext } from "./context.ts";
@@ -51,7 +51,8 @@ async function isExpected(
   upload: UploadRef,
 ): Promise<boolean> {
   try {
-    return (await callEndpoint(env, endpoint, (stub) => stub.acceptsUpload(upload))).isAccepted;
+    const reply = await callShardOfJob(env, endpoint, upload.jobId, (stub) => stub.acceptsUpload(upload));
+    return reply.kind === "answer" && reply.isAccepted;
   } catch (error) {
     if (hasErrorCode(error, "endpoint_not_found")) return false;
     throw error;

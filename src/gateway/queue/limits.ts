@@ -5,9 +5,9 @@
 import { INLINE_PAYLOAD_MAX_BYTES } from "../../contract/limits.ts";
 import { RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import { inGigabytes } from "../../domain/limits/gigabytes.ts";
-import type { Quota, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
+import type { NotFound, Quota, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
 import { hasErrorCode, ServiceError } from "../../contract/errors.ts";
-import { callEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { callEndpoint, callShardOfJob } from "../../management/endpoints/endpoint-directory.ts";
 import type { EndpointStub } from "../../management/objects.ts";
 import type { QueueContext, QueueHandler } from "./context.ts";
 
@@ -18,7 +18,27 @@ export async function callWithinLimits<Reply extends LimitedReply>(
   context: QueueContext,
   call: (stub: EndpointStub) => Promise<Reply>,
 ): Promise<Exclude<Reply, Unconfigured | RateLimited>> {
-  const reply = await callEndpoint<LimitedReply>(context.env, context.get("endpoint"), call);
+  return withinLimits<Reply>(
+    context,
+    await callEndpoint<LimitedReply>(context.env, context.get("endpoint"), call),
+  );
+}
+
+/** The same for a call about a job, which only its shard knows. */
+export async function callAboutJob<Reply extends LimitedReply>(
+  context: QueueContext,
+  jobId: string,
+  call: (stub: EndpointStub) => Promise<Reply>,
+): Promise<Exclude<Reply, Unconfigured | RateLimited> | (NotFound & { readonly quota: null })> {
+  const endpoint = context.get("endpoint");
+  return withinLimits<Reply>(context, await callShardOfJob<LimitedReply>(context.env, endpoint, jobId, call));
+}
+
+/** Throws rate_limited above a limit, and sets the RateLimit headers. */
+export function withinLimits<Reply extends LimitedReply>(
+  context: QueueContext,
+  reply: LimitedReply,
+): Exclude<Reply, Unconfigured | RateLimited> {
   context.set("isCounted", true);
   if (isRateLimited(reply)) throw toError(context, reply);
   if (reply.quota) showQuota(context, reply.quota);

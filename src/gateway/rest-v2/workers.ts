@@ -47,7 +47,8 @@ const releaseSchema = z
     id: z.string(),
     version: z.int(),
     source: z.enum(["MANUAL"]),
-    buildId: z.null(),
+    buildId: z.string().nullable().meta({ description: "The flash build whose files its workers get." }),
+    createdBy: z.string().nullable().meta({ description: "Name of the API key; null when it is deleted." }),
     createdByUserId: z.null(),
     workerCount: z.int(),
     createdAt: z.iso.datetime(),
@@ -125,14 +126,15 @@ export const workerRoutes = [
 ];
 
 function showRelease(
-  { endpointId, version, changes, createdAt }: Release,
+  { endpointId, version, changes, createdAt, flashBuildId, apiKeyName }: Release,
   workers: readonly WorkerView[],
 ): z.input<typeof releaseSchema> {
   return {
     id: `${endpointId}-${version}`,
     version,
     source: "MANUAL",
-    buildId: null,
+    buildId: flashBuildId,
+    createdBy: apiKeyName,
     createdByUserId: null,
     workerCount: workers.filter((worker) => worker.version === version).length,
     createdAt: new Date(createdAt).toISOString(),

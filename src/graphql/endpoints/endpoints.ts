@@ -9,6 +9,7 @@ import {
   createEndpoint,
   deleteEndpoint,
   type EndpointRecord,
+  type ReleaseRecord,
 } from "../../management/endpoints/endpoints.ts";
 import { toRollout, type Rollout } from "../../management/endpoints/rollout.ts";
 import { toPod } from "../../management/endpoints/worker-pods.ts";
@@ -119,6 +120,28 @@ export const endpointSdl = /* GraphQL */ `
     pods: [Pod]
     "The progress of a rollout; null while all workers are of the endpoint's version."
     rollout: Rollout
+    "What made its versions, the newest first; at most 100 are stored.."
+    releases: [EndpointRelease!]
+  }
+  "A change for which workers are replaced."
+  type EndpointRelease {
+    version: Int!
+    createdAt: DateTime!
+    "The key that made it."
+    apiKeyId: String!
+    "Null when the key is deleted."
+    apiKeyName: String
+    "The flash build whose files its workers get."
+    flashBuildId: String
+    changes: [ReleaseChange!]!
+  }
+  "A setting that a release changed. Values of variables are not shown."
+  type ReleaseChange {
+    field: String!
+    "Null where there was none."
+    old: JSON
+    "Null where there is none."
+    new: JSON
   }
   "Workers that are stopping do not count."
   type Rollout {
@@ -211,5 +234,10 @@ export const endpointResolvers = {
       _args: unknown,
       { loaders }: GraphqlContext,
     ): Promise<Rollout | null> => toRollout(await loaders.workers.load(id), version),
+    releases: async (
+      { id }: EndpointRecord,
+      _args: unknown,
+      { loaders }: GraphqlContext,
+    ): Promise<readonly ReleaseRecord[]> => await loaders.versionsOf.load(id),
   },
 };

@@ -6,7 +6,9 @@ import { openDatabase } from "../../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../../db/endpoints.ts";
 import { findTemplate } from "../../db/templates.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
-import type { Unconfigured } from "../../endpoint/messages.ts";
+import { ENDPOINT_SHARDS_MAX } from "../../contract/limits.ts";
+import { shardOfJob } from "../../contract/job.ts";
+import type { NotFound, Unconfigured } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { endpointObject, type EndpointStub } from "../objects.ts";
 import { ensureWebhookSecrets } from "../secrets/webhook-secrets.ts";
@@ -72,6 +74,34 @@ export async function callEndpoint<Reply extends { readonly kind: string }>(
   const second = await call(stub);
   if (isConfigured(second)) return second;
   throw notFound(endpointId);
+}
+
+/** Calls the object of the shard that has a job; a shard without a configuration has no jobs. */
+export async function callShardOfJob<Reply extends { readonly kind: string }>(
+  env: Env,
+  endpoint: EndpointConfig,
+  jobId: string,
+  call: (stub: EndpointStub) => Promise<Reply>,
+): Promise<Exclude<Reply, Unconfigured> | (NotFound & { readonly quota: null })> {
+  const shard = shardOfJob(jobId);
+  if (shard === 0) return await callEndpoint(env, endpoint, call);
+  const reply = await callShard(env, endpoint, shard, call);
+  return reply ?? { kind: "not_found", quota: null };
+}
+
+/** Calls the object of a shard but the first; undefined when that has no configuration: it has never been used. */
+export async function callShard<Reply extends { readonly kind: string }>(
+  env: Env,
+  { endpointId }: EndpointConfig,
+  shard: number,
+  call: (stub: EndpointStub) => Promise<Reply>,
+): Promise<Exclude<Reply, Unconfigured> | undefined> {
+  if (shard >= ENDPOINT_SHARDS_MAX) return undefined;
+  const reply = await call(endpointObject(env, endpointId, shard)).catch((error: unknown) => {
+    if (isDeletion(error)) return undefined;
+    throw error;
+  });
+  return reply && isConfigured(reply) ? reply : undefined;
 }
 
 function isDeletion(error: unknown): boolean {

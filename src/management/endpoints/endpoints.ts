@@ -50,7 +50,7 @@ import {
 } from "./endpoint-settings.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
-export type { EndpointRecord };
+export type { EndpointRecord, ReleaseRecord };
 
 /** The endpoints of the calling account. */
 export async function listOwnEndpoints({
@@ -65,7 +65,7 @@ export async function listOwnReleases(
   { db, principal }: RequestContext,
   endpointId: string,
 ): Promise<readonly ReleaseRecord[]> {
-  return await listReleases(db, principal.accountId, endpointId);
+  return await listReleases(db, principal.accountId, [endpointId]);
 }
 
 // Saving

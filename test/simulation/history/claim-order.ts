@@ -3,7 +3,7 @@ import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { SimulatedObject } from "../runtime/objects.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
-import { endpointOf, openJobs, type OpenJobs, type WaitingJob } from "./endpoint-rows.ts";
+import { nameOf, objectOf, openJobs, type OpenJobs, type WaitingJob } from "./endpoint-rows.ts";
 import { isLowPriority, LOW_PRIORITY_FROM } from "./job-rows.ts";
 import type { HistoryPlan } from "./plan.ts";
 
@@ -54,7 +54,8 @@ export class ClaimOrder {
   /** A status says which place the job has in the queue. */
   heard(endpointId: string, jobId: string, place: number, sentAt: number): void {
     const seq = decodeJobId(jobId)?.seq ?? 0;
-    const seen = [...this.#seen].find(([name]) => endpointOf(name) === endpointId)?.[1];
+    const object = objectOf(endpointId, jobId);
+    const seen = [...this.#seen].find(([name]) => nameOf(name) === object)?.[1];
     // It may have had another place when it was asked for.
     if (!seen || seen.changedAt >= sentAt) return;
     const job = seen.open.waiting.find((one) => one.seq === seq);

@@ -1,4 +1,5 @@
 /** What the rows of an endpoint's object say of its jobs, whether a claim was written into the job's row or not. */
+import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import { isLowPriority, LOW_PRIORITY_FROM } from "./job-rows.ts";
@@ -144,7 +145,17 @@ export function storagesOf(edge: SimulatedEdge, endpointId: string): readonly Ob
     .map(({ storage }) => storage);
 }
 
+/** The object that has a job; `jobId` names its shard. */
+export function objectOf(endpointId: string, jobId: string): string {
+  return `${endpointId}#${decodeJobId(jobId)?.shard ?? 0}`;
+}
+
+/** The name of an object within its class. */
+export function nameOf(name: string): string {
+  return name.replace(/^endpoint /, "");
+}
+
 /** The object of an endpoint is named after it and its shard. */
 export function endpointOf(name: string): string {
-  return name.replace(/^endpoint (.*)#\d+$/, "$1");
+  return nameOf(name).replace(/#\d+$/, "");
 }

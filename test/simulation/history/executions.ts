@@ -5,6 +5,7 @@ import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { World } from "../world/world.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
+import { objectOf } from "./endpoint-rows.ts";
 
 type Execution = {
   readonly mark: number;
@@ -83,7 +84,7 @@ export class Executions implements WorkerObserver {
   began = (jobId: string, container: Container, mark: number, readMs: number): void => {
     const { endpointId } = container.spec;
     this.#begunAt.set(mark, this.#world.now);
-    this.#lastBegunAt.set(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0), this.#world.now);
+    this.#lastBegunAt.set(keyOf(objectOf(endpointId, jobId), decodeJobId(jobId)?.seq ?? 0), this.#world.now);
     this.lastAt = this.#world.elapsedMs;
     this.onBegun(jobId, container, readMs);
     const inside = this.#inside.get(container) ?? new Set();
@@ -91,7 +92,10 @@ export class Executions implements WorkerObserver {
     const all = this.#byJob.get(jobId) ?? [];
     const before = all.filter((one) => !one.isRetried && !this.#lost.has(one.container.spec.workerId));
     // It may have had the job on its way to it since before a client had that run again.
-    const isRetried = this.#retriedSince(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0), readMs);
+    const isRetried = this.#retriedSince(
+      keyOf(objectOf(endpointId, jobId), decodeJobId(jobId)?.seq ?? 0),
+      readMs,
+    );
     const execution = { mark, container, isOver: false, deliveredAt: null, isRetried };
     this.#byJob.set(jobId, [...all, execution]);
     this.#underway.set(container.spec.workerId, execution);
@@ -153,9 +157,14 @@ export class Executions implements WorkerObserver {
   onIdleStopped: (container: Container) => void = () => {};
 
   /** A job that had ended is to run again. */
-  retried(endpointId: string, seq: number): void {
-    this.#retriedAt.set(keyOf(endpointId, seq), this.#world.now);
-    for (const execution of [...this.#byJob].flatMap(([jobId, all]) => (isJob(jobId, seq) ? all : [])))
+  retried(object: string, seq: number): void {
+    this.#retriedAt.set(keyOf(object, seq), this.#world.now);
+    const [endpointId = "", shard] = object.split("#");
+    const isJob = (jobId: string): boolean => {
+      const id = decodeJobId(jobId);
+      return id?.seq === seq && id.shard === Number(shard);
+    };
+    for (const execution of [...this.#byJob].flatMap(([jobId, all]) => (isJob(jobId) ? all : [])))
       if (execution.container.spec.endpointId === endpointId) execution.isRetried = true;
   }
 
@@ -168,7 +177,8 @@ export class Executions implements WorkerObserver {
    * after the last retry.
    */
   mayHaveLeftChunks(endpointId: string, jobId: string, mark: number): boolean {
-    const retriedAt = this.#retriedAt.get(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0)) ?? 0;
+    const retriedAt =
+      this.#retriedAt.get(keyOf(objectOf(endpointId, jobId), decodeJobId(jobId)?.seq ?? 0)) ?? 0;
     return (this.#begunAt.get(mark) ?? 0) >= retriedAt;
   }
 
@@ -205,8 +215,8 @@ export class Executions implements WorkerObserver {
   }
 
   /** Whether a worker has begun the job since then, true time, epoch ms. */
-  hasBegun(endpointId: string, seq: number, since: number): boolean {
-    return (this.#lastBegunAt.get(keyOf(endpointId, seq)) ?? 0) >= since;
+  hasBegun(object: string, seq: number, since: number): boolean {
+    return (this.#lastBegunAt.get(keyOf(object, seq)) ?? 0) >= since;
   }
 
   /** Id of the job of the execution with the mark. */
@@ -232,10 +242,6 @@ export class Executions implements WorkerObserver {
   }
 }
 
-function isJob(jobId: string, seq: number): boolean {
-  return decodeJobId(jobId)?.seq === seq;
-}
-
-function keyOf(endpointId: string, seq: number): string {
-  return `${endpointId} ${seq}`;
+function keyOf(object: string, seq: number): string {
+  return `${object} ${seq}`;
 }

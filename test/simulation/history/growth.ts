@@ -55,6 +55,8 @@ export class GrowthLimits {
 
   /** The object of an endpoint has written something. */
   changed(endpoint: string, { name, storage, machine: { life } }: SimulatedObject): void {
+    // Its other objects have jobs as well.
+    if (this.#parts.plan.hasShards) return;
     const endpointId = endpointOf(name);
     if (!accountWith(this.#parts.accounts, endpointId)?.endpointIds.includes(endpointId)) return;
     const open = openJobs(storage);

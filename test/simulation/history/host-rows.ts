@@ -7,7 +7,7 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange, ObjectStorage } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import type { Calm } from "./calm.ts";
-import { endpointOf } from "./endpoint-rows.ts";
+import { endpointOf, objectOf } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
@@ -97,7 +97,7 @@ export class HostRows {
     const { world, hosts, calm, violate } = this.#parts;
     const { endpointId, workerId } = container.spec;
     const host = hosts.find((one) => one.containers.all.get(workerId) === container);
-    const endedAt = this.#endOf(objectOf(endpointId), seqOf(jobId));
+    const endedAt = this.#endOf(objectOf(endpointId, jobId), seqOf(jobId));
     if (!host || endedAt === undefined || !this.#isQuick) return;
     const agoMs = world.elapsedMs - readMs - endedAt;
     if (agoMs > NOTIFIED_MS && calm.ofCalls(host) > agoMs)
@@ -150,7 +150,7 @@ export class HostRows {
     const { executions } = this.#parts;
     const { endpointId } = container.spec;
     const hasEnded = (jobId: string): boolean =>
-      this.#endOf(objectOf(endpointId), seqOf(jobId)) !== undefined;
+      this.#endOf(objectOf(endpointId, jobId), seqOf(jobId)) !== undefined;
     return executions.insideOf(container).every(hasEnded) ? executions.jobsIn(container)[0] : undefined;
   }
 
@@ -208,17 +208,12 @@ function hostsOf({ name, json }: Record<string, unknown>): (readonly [seq: numbe
   return (JSON.parse(String(json)) as readonly (readonly [seq: number])[]).map(([seq]) => [seq, hostId]);
 }
 
-/** Name of the object of an endpoint. */
-function objectOf(endpointId: string): string {
-  return `${endpointId}#0`;
-}
-
 function seqOf(jobId: string): number {
   return decodeJobId(jobId)?.seq ?? 0;
 }
 
 function jobOf({ endpoint_id: endpointId, job_id: jobId }: RefRow): string {
-  return keyOf(objectOf(endpointId), seqOf(jobId));
+  return keyOf(objectOf(endpointId, jobId), seqOf(jobId));
 }
 
 function keyOf(endpoint: string, seq: number): string {

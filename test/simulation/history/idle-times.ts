@@ -6,6 +6,7 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import type { Account } from "./account.ts";
+import { storagesOf } from "./endpoint-rows.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
@@ -71,7 +72,7 @@ export class IdleTimes {
   /** `endpoint`: the name of its object. */
   jobChanged(endpoint: string, { workerId, before, after }: JobChange): void {
     const { elapsedMs } = this.#parts.world;
-    this.#quietSince.set(endpoint, elapsedMs);
+    this.#quietSince.set(endpoint.replace(/#\d+$/, "#0"), elapsedMs);
     if (workerId !== null && before !== after) this.#freeSince.set(workerId, elapsedMs);
   }
 
@@ -140,7 +141,7 @@ export class IdleTimes {
     const endpoint = `${endpointId}#0`;
     const since = Math.max(this.#quietSince.get(endpoint) ?? 0, this.#livesSince);
     if (count <= this.#least || world.elapsedMs - since < limitMs) return;
-    const open = edge.endpoints.objects.get(endpoint)?.storage.select(OPEN_JOBS) ?? [];
+    const open = storagesOf(edge, endpointId).flatMap((storage) => storage.select(OPEN_JOBS));
     if (open.length === 0)
       violate(`${endpointId} has ${count} workers, none with a job for more than ${limitMs} ms`);
   }

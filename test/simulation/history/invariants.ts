@@ -282,7 +282,7 @@ export class Invariants {
         this.#growth.jobChanged(endpoint, change);
         this.outputs.jobChanged(change);
         this.removedHosts.jobChanged(change);
-        if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
+        if (isRetry(change)) this.executions.retried(endpoint, change.seq);
         this.#checkOrigin(change);
         this.webhooks.jobChanged(change);
         this.#noteEnd(change);

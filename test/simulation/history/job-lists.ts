@@ -88,17 +88,18 @@ export class JobLists {
     return walk;
   }
 
-  /** The newest come first, each once; those that come in meanwhile push others to the next page. */
+  /** The newest of each object come first, each once; those that come in meanwhile push others to the next page. */
   #checkOrder(endpointId: string, rows: readonly Row[], isSame: boolean): void {
     const { violate } = this.#parts;
-    const last = { normal: Infinity, low: Infinity };
+    const last = new Map<string, number>();
     const seen = new Set<string>();
     for (const { id } of rows) {
-      const seq = decodeJobId(id)?.seq ?? 0;
-      const priority = isLowPriority(seq) ? "low" : "normal";
+      const { seq = 0, shard = 0 } = decodeJobId(id) ?? {};
+      const priority = `${shard} ${isLowPriority(seq) ? "low" : "normal"}`;
+      const before = last.get(priority) ?? Infinity;
       if (seen.has(id) && isSame) violate(`${endpointId} lists ${id} twice`);
-      if (!seen.has(id) && seq >= last[priority]) violate(`${endpointId} lists ${id} behind older jobs`);
-      last[priority] = Math.min(last[priority], seq);
+      if (!seen.has(id) && seq >= before) violate(`${endpointId} lists ${id} behind older jobs`);
+      last.set(priority, Math.min(before, seq));
       seen.add(id);
     }
   }

@@ -63,9 +63,9 @@ export class LastReading {
     const { account } = users;
     const exposed = await metrics.readExposition();
     for (const endpointId of account.endpointIds) {
-      const [storage] = storagesOf(edge, endpointId);
-      if (!storage) continue;
-      const found = activityIn(storage);
+      const storages = storagesOf(edge, endpointId);
+      if (storages.length === 0) continue;
+      const found = sumOf(storages.map(activityIn));
       const day = account.plan.faults.has("clockSkew") ? undefined : await metrics.readCounts(endpointId);
       this.#compare(endpointId, day, found);
       const { requests, completed, failed, timedOut } = found;
@@ -88,18 +88,26 @@ export class LastReading {
   async #checkCounts(client: SimulatedClient): Promise<void> {
     const { edge, users, violate } = this.#parts;
     const { account } = users;
-    for (const { name, storage } of edge.endpoints.objects.values()) {
-      const endpointId = endpointOf(name);
+    const endpointIds = new Set([...edge.endpoints.objects.values()].map(({ name }) => endpointOf(name)));
+    for (const endpointId of endpointIds) {
       if (!account.owns(endpointId)) continue;
+      const storages = storagesOf(edge, endpointId);
       const answer = await client.call("GET", `/v2/${endpointId}/health`);
       const counted = answer?.status === 200 ? answer.body["jobs"] : undefined;
       if (counted === undefined) continue;
       const isOfRequests = endpointId === account.requestEndpointId;
-      const found = isOfRequests ? { inProgress: 0, inQueue: 0 } : countedJobs(storage);
+      const found = isOfRequests ? { inProgress: 0, inQueue: 0 } : sumOf(storages.map(countedJobs));
       for (const [what, count] of Object.entries(found)) {
         const shown = (counted as Record<string, number>)[what];
         if (shown !== count) violate(`${endpointId} counts ${shown} as ${what}, not ${count}`);
       }
     }
   }
+}
+
+function sumOf<Name extends string>(counts: readonly Readonly<Record<Name, number>>[]): Record<Name, number> {
+  const sum: Record<string, number> = {};
+  for (const [name, count] of counts.flatMap((one) => Object.entries<number>(one)))
+    sum[name] = (sum[name] ?? 0) + count;
+  return sum as Record<Name, number>;
 }

@@ -79,6 +79,8 @@ export type HistoryPlan = {
   readonly hasTemplates: boolean;
   /** Variables of workers refer to a secret, whose value changes. */
   readonly hasSecrets: boolean;
+  /** Several objects share the queues of endpoints, more or fewer as time goes on. */
+  readonly hasShards: boolean;
   /** Clients read timelines of jobs, and set their times to live. */
   readonly hasTimelines: boolean;
   /** Workers that leave are kept frozen for a while. */
@@ -152,6 +154,7 @@ const REMOVING = 0.15;
 const KEYED = 0.15;
 const TEMPLATED = 0.15;
 const SECRETED = 0.15;
+const SHARDED = 0.15;
 const TIMED = 0.15;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
@@ -159,9 +162,10 @@ const SOCKETED = 0.4;
 const ASKED = 0.4;
 
 export function planHistory(random: Random): HistoryPlan {
-  const plan = choosePlan(random);
-  const crashing = random.chance(CRASHING) ? withCrashes(plan) : plan;
-  return random.chance(PACKED) ? { ...crashing, ...packing(random, crashing) } : crashing;
+  const chosen = choosePlan(random);
+  const crashing = random.chance(CRASHING) ? withCrashes(chosen) : chosen;
+  const plan = { ...crashing, hasShards: random.chance(SHARDED) };
+  return random.chance(PACKED) ? { ...plan, ...packing(random, plan) } : plan;
 }
 
 function choosePlan(random: Random): HistoryPlan {
@@ -208,6 +212,7 @@ function choosePlan(random: Random): HistoryPlan {
     hasKeys: false,
     hasTemplates: false,
     hasSecrets: false,
+    hasShards: false,
     hasTimelines: false,
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,

@@ -7,7 +7,7 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import type { Account } from "./account.ts";
-import { endpointOf, openJobs, type OpenJobs, type RunningJob } from "./endpoint-rows.ts";
+import { endpointOf, nameOf, openJobs, type OpenJobs, type RunningJob } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
 import { type FleetView, hostsWithPlace, stayingWorkers } from "./places.ts";
@@ -92,20 +92,18 @@ export class Promptness {
     };
     const { workers } = this.#parts.fleet;
     for (const { name, storage } of this.#parts.edge.endpoints.objects.values())
-      this.#checkEndpoint(endpointOf(name), storage, workers, lasts);
+      this.#checkObject(nameOf(name), storage, workers, lasts);
     this.#since = seen;
   }
 
-  #checkEndpoint(
-    endpointId: string,
-    storage: ObjectStorage,
-    workers: readonly WorkerRow[],
-    lasts: Lasts,
-  ): void {
+  #checkObject(object: string, storage: ObjectStorage, workers: readonly WorkerRow[], lasts: Lasts): void {
     const jobs = openJobs(storage);
-    this.#checkArrivals(endpointId, jobs.running, lasts);
+    const endpointId = endpointOf(object);
+    this.#checkArrivals(object, jobs.running, lasts);
     if (!this.#isCalm) return;
     const own = workers.filter((worker) => worker.endpoint_id === endpointId);
+    // Its other objects know of other jobs in its workers.
+    if (this.#parts.plan.hasShards) return;
     this.#checkStops(endpointId, jobs.running, own, lasts);
     // A rollout holds workers back.
     if (this.#parts.plan.isManaged) return;
@@ -115,13 +113,13 @@ export class Promptness {
   }
 
   /** An attempt that got lost on its way to its worker is given out again when its host is heard. */
-  #checkArrivals(endpointId: string, running: readonly RunningJob[], lasts: Lasts): void {
+  #checkArrivals(object: string, running: readonly RunningJob[], lasts: Lasts): void {
     const { executions, hosts, plan, violate } = this.#parts;
     const skewMs = 2 * (plan.faults.get("clockSkew") ?? 0);
     for (const { seq, workerId, hostId, startedAt } of running) {
       const host = hosts.find((one) => one.hostId === hostId);
-      if (!host?.isUp || executions.hasBegun(endpointId, seq, startedAt - skewMs)) continue;
-      if (lasts(`arrival ${endpointId} ${seq} ${startedAt} ${host.machine.life}`, RETURN_MS))
+      if (!host?.isUp || executions.hasBegun(object, seq, startedAt - skewMs)) continue;
+      if (lasts(`arrival ${object} ${seq} ${startedAt} ${host.machine.life}`, RETURN_MS))
         violate(`job ${seq} was given to worker ${workerId}, which never got it`);
     }
   }

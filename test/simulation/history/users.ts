@@ -15,6 +15,7 @@ import { PodLogUser } from "./pod-log-user.ts";
 import type { PodUser } from "./pods.ts";
 import { placeOfPods, placeOfWorkers } from "./request-places.ts";
 import { RequestUser } from "./request-user.ts";
+import { ShardUser } from "./shard-user.ts";
 import { StatusUser } from "./status-user.ts";
 import { TunnelUser } from "./tunnels.ts";
 import { TemplateUser } from "./template-user.ts";
@@ -71,6 +72,7 @@ export class Users {
     const owner = account.firstClient;
     if (account.plan.hasRemovals)
       owner.run(world, async () => await invariants.removedHosts.remove(owner, account));
+    if (account.plan.hasShards) new ShardUser(world, this.#parts.edge, account.endpointIds).start();
     const logUsers = [...this.logUsers, ...this.podLogUsers];
     for (const user of [...this.workloads, ...logUsers, ...this.#others]) user.start();
   }

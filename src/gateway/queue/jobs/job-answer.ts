@@ -1,14 +1,14 @@
 /** The answers that show a job, and the wait for its end. */
 import { awaitWakeUp, CHANNEL_WAIT_MAX_MS } from "../../wake-up.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
+import { shardOfJob, type JobView } from "../../../contract/job.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
-import type { JobView } from "../../../contract/job.ts";
 import { openPayload } from "../../../durable/stored-payload.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
 import { endpointObject } from "../../../management/objects.ts";
 import { type JsonPart, jsonResponse, spliceParts } from "../../spliced-json.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
-import { callWithinLimits, slotQuery } from "../limits.ts";
+import { callAboutJob, slotQuery } from "../limits.ts";
 
 /**
  * The status body. The output is spliced in byte for byte; null is omitted, as clients expect it of handlers that
@@ -60,7 +60,7 @@ export async function waitForJob(
     const leftMs = Math.max(0, untilAt - Date.now());
     const holdMs = Math.min(leftMs, IN_OBJECT_WAIT_MS);
     const previousSlot = slot;
-    const reply = await callWithinLimits(context, (stub) => stub.status(jobId, holdMs, previousSlot));
+    const reply = await callAboutJob(context, jobId, (stub) => stub.status(jobId, holdMs, previousSlot));
     if (reply.kind === "not_found") throw jobNotFound(jobId);
     ({ slot, view } = reply);
     if (reply.isFinal || !slot) return view;
@@ -70,5 +70,10 @@ export async function waitForJob(
 async function awaitJob(context: QueueContext, jobId: string, slot: SlotRef, untilAt: number): Promise<void> {
   const { endpointId } = context.get("endpoint");
   const query = { job: jobId, ...slotQuery(slot, untilAt) };
-  await awaitWakeUp(endpointObject(context.env, endpointId), query, untilAt, context.req.raw.signal);
+  await awaitWakeUp(
+    endpointObject(context.env, endpointId, shardOfJob(jobId)),
+    query,
+    untilAt,
+    context.req.raw.signal,
+  );
 }

@@ -14,7 +14,7 @@ import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES, WAIT_DEFAULT_MS } from "../
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
 import type { RedeliverOutcome, SlotRef } from "../../../endpoint/messages.ts";
-import { callEndpoint } from "../../../management/endpoints/endpoint-directory.ts";
+import { callShardOfJob } from "../../../management/endpoints/endpoint-directory.ts";
 import {
   jobNotFound,
   type QueueContext,
@@ -23,7 +23,7 @@ import {
   readWait,
   requireWriteAccess,
 } from "../context.ts";
-import { callWithinLimits } from "../limits.ts";
+import { callAboutJob, callWithinLimits } from "../limits.ts";
 import { jobResponse, waitForJob } from "./job-answer.ts";
 import { submitJob } from "./submission.ts";
 
@@ -85,7 +85,7 @@ export async function statusSync(context: QueueContext): Promise<Response> {
 async function expireIn(context: QueueContext, ttlMs: number): Promise<SlotRef> {
   requireWriteAccess(context);
   const jobId = context.req.param("jobId") ?? "";
-  const reply = await callWithinLimits(context, (stub) => stub.expireIn(jobId, ttlMs));
+  const reply = await callAboutJob(context, jobId, (stub) => stub.expireIn(jobId, ttlMs));
   if (reply.kind === "not_found") throw jobNotFound(jobId);
   return reply.slot;
 }
@@ -105,7 +105,7 @@ async function withAdditions(
 ): Promise<JobView<Payload | null>> {
   if (!timeline && !cost) return view;
   const endpoint = context.get("endpoint");
-  const reply = await callEndpoint(context.env, endpoint, (stub) => stub.timeline(view.id));
+  const reply = await callShardOfJob(context.env, endpoint, view.id, (stub) => stub.timeline(view.id));
   if (reply.kind !== "timeline") return view;
   const { events, queuedAt } = reply;
   const start = timeline ? coldStartIn(events, queuedAt) : null;
@@ -120,7 +120,7 @@ async function withAdditions(
 /** `POST /cancel/<id>`: cancels a queued or running job; an ended job does not change. */
 export async function cancel(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
-  const reply = await callWithinLimits(context, (stub) => stub.cancel(jobId));
+  const reply = await callAboutJob(context, jobId, (stub) => stub.cancel(jobId));
   if (reply.kind === "not_found") throw jobNotFound(jobId);
   return context.json({ id: reply.id, status: reply.status });
 }
@@ -128,7 +128,7 @@ export async function cancel(context: QueueContext): Promise<Response> {
 /** `POST /retry/<id>`: queues a failed or timed-out job again, with the same id and input. */
 export async function retry(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
-  const reply = await callWithinLimits(context, (stub) => stub.retry(jobId));
+  const reply = await callAboutJob(context, jobId, (stub) => stub.retry(jobId));
   switch (reply.kind) {
     case "not_found":
       throw jobNotFound(jobId);
@@ -158,7 +158,7 @@ export async function requests(context: QueueContext): Promise<Response> {
 /** `GET /webhooks/<id>`: the deliveries of the job's webhook. */
 export async function webhookLog(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
-  const reply = await callWithinLimits(context, (stub) => stub.webhookLog(jobId));
+  const reply = await callAboutJob(context, jobId, (stub) => stub.webhookLog(jobId));
   if (reply.kind === "not_found") throw jobNotFound(jobId);
   return context.json(reply.log);
 }
@@ -166,7 +166,7 @@ export async function webhookLog(context: QueueContext): Promise<Response> {
 /** `POST /webhooks/<id>/redeliver`: sends the webhook of an ended job again. */
 export async function redeliver(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
-  const reply = await callWithinLimits(context, (stub) => stub.redeliver(jobId));
+  const reply = await callAboutJob(context, jobId, (stub) => stub.redeliver(jobId));
   switch (reply.kind) {
     case "not_found":
       throw jobNotFound(jobId);

@@ -10,7 +10,7 @@ import type { Env } from "../../../env.ts";
 import { dropPayload, isRejection } from "../../payloads.ts";
 import { spliceJson } from "../../spliced-json.ts";
 import type { QueueContext } from "../context.ts";
-import { callWithinLimits } from "../limits.ts";
+import { submitToShard } from "./shard-choice.ts";
 import { isSmall, type JobOptions, readRequest, type RunBody } from "./job-request.ts";
 
 type QueueOptions = Pick<SubmitCall, "isSync" | "holdMs" | "operation" | "keepsSlot"> & {
@@ -54,7 +54,7 @@ export async function queueJob(
   const bucket = context.env.PAYLOADS;
   try {
     const request = call(readWebhook(context.env, options));
-    const submitted = await callWithinLimits(context, (stub) => stub.submit(request));
+    const submitted = await submitToShard(context, request);
     if (!submitted.isNew) context.executionCtx.waitUntil(dropPayload(bucket, input));
     return submitted;
   } catch (error) {

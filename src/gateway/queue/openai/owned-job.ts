@@ -3,7 +3,7 @@
  * goes before the answer is complete.
  */
 import { logFailure } from "../../../management/failure-log.ts";
-import { callEndpoint } from "../../../management/endpoints/endpoint-directory.ts";
+import { callShardOfJob } from "../../../management/endpoints/endpoint-directory.ts";
 import type { QueueContext } from "../context.ts";
 
 export class OwnedJob {
@@ -40,7 +40,8 @@ export class OwnedJob {
     if (this.#isOver) return;
     this.#end();
     const { env, req } = this.#context;
-    await callEndpoint(env, this.#context.get("endpoint"), (stub) => stub.abandon(this.#jobId)).catch(
+    const endpoint = this.#context.get("endpoint");
+    await callShardOfJob(env, endpoint, this.#jobId, (stub) => stub.abandon(this.#jobId)).catch(
       (error: unknown) => logFailure("request_failed", { path: req.path }, error),
     );
     this.#over.resolve();

@@ -7,11 +7,12 @@ import type {
   SlotRef,
   Unconfigured,
 } from "../../../endpoint/messages.ts";
+import { shardOfJob } from "../../../contract/job.ts";
 import { elementsOf } from "../../../json/raw-json.ts";
 import { awaitWakeUp } from "../../wake-up.ts";
 import { endpointObject } from "../../../management/objects.ts";
 import type { QueueContext } from "../context.ts";
-import { callWithinLimits, slotQuery } from "../limits.ts";
+import { callAboutJob, slotQuery } from "../limits.ts";
 
 export type StreamRead = Exclude<Reply<ReadStreamOutcome>, Unconfigured | RateLimited>;
 
@@ -54,7 +55,7 @@ export class StreamReader {
 
   async read(holdMs: number): Promise<StreamRead> {
     const previousSlot = this.#slot;
-    const read = await callWithinLimits(this.#context, (stub) =>
+    const read = await callAboutJob(this.#context, this.jobId, (stub) =>
       stub.readStream(this.jobId, this.#position, holdMs, previousSlot),
     );
     this.#slot = read.kind === "found" ? read.slot : null;
@@ -79,7 +80,8 @@ export class StreamReader {
   /** Waits outside the object until there may be more, or `untilAt` has come. */
   async awaitMore(untilAt: number): Promise<void> {
     const { env, req } = this.#context;
-    const object = endpointObject(env, this.#context.get("endpoint").endpointId);
+    const { endpointId } = this.#context.get("endpoint");
+    const object = endpointObject(env, endpointId, shardOfJob(this.jobId));
     const slot = this.#slot && slotQuery(this.#slot, untilAt);
     const channel = { stream: this.jobId, after: `${this.#position}`, ...slot };
     await awaitWakeUp(object, channel, untilAt, req.raw.signal);

@@ -1,9 +1,10 @@
 import type { DrainReply, RateLimited, SlotRef, Unconfigured } from "../../../endpoint/messages.ts";
+import { shardOfJob } from "../../../contract/job.ts";
 import { awaitWakeUp } from "../../wake-up.ts";
 import { endpointObject } from "../../../management/objects.ts";
 import { spliceJson } from "../../spliced-json.ts";
 import { jobNotFound, readWait, type QueueContext } from "../context.ts";
-import { callWithinLimits, slotQuery } from "../limits.ts";
+import { callAboutJob, slotQuery } from "../limits.ts";
 import { streamEvents, wantsEvents } from "./stream-events.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
@@ -32,7 +33,7 @@ export async function stream(context: QueueContext): Promise<Response> {
       return context.body(body, 200, { "Content-Type": "application/json" });
     }
     const channel = { stream: jobId, after: `${position}`, ...slotQuery(slot, untilAt) };
-    await awaitWakeUp(endpointObject(context.env, endpointId), channel, untilAt, signal);
+    await awaitWakeUp(endpointObject(context.env, endpointId, shardOfJob(jobId)), channel, untilAt, signal);
     // Chunks that a gone client drains would be lost to the next one.
     if (signal.aborted) return context.json({ status, stream: [] });
     previousSlot = slot;
@@ -48,7 +49,7 @@ async function drain(
   previousSlot: SlotRef | null,
 ): Promise<Found> {
   const holdMs = Math.min(Math.max(0, untilAt - Date.now()), IN_OBJECT_WAIT_MS);
-  const reply = await callWithinLimits(context, (stub) => stub.drain(jobId, holdMs, previousSlot));
+  const reply = await callAboutJob(context, jobId, (stub) => stub.drain(jobId, holdMs, previousSlot));
   if (reply.kind === "not_found") throw jobNotFound(jobId);
   return reply;
 }
