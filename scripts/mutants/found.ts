@@ -186,6 +186,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
   mutant("U26", "if (batch === this.#liveUnderway)", "", "logs/worker-lines"),
   mutant("U27", "if (isOver(outcome)) for (", "for (", "agent-logs"),
+  mutant(
+    "U89",
+    "const host = store.hosts.get(hostId) ?? hostThatNeverCalled(named);",
+    "const host = store.hosts.get(hostId); if (!host) return;",
+    "workers/fleet",
+  ),
   mutant("U88", "if (own.length === 0) return undefined;", "return undefined;", "workers/capacity-sharing"),
   mutant(
     "U87",

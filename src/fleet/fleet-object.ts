@@ -27,6 +27,7 @@ import type { Heard } from "./hosts/host-presence.ts";
 import { HostRegistry } from "./hosts/host-registry.ts";
 import { StockReports } from "./hosts/stock-reports.ts";
 import type {
+  NamedHost,
   AssignmentsReply,
   BudgetView,
   FleetSyncReply,
@@ -308,9 +309,9 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   }
 
   /** The token of a host is revoked: its workers are placed elsewhere. */
-  async removeHost(hostId: string): Promise<WithStock> {
+  async removeHost({ id, accountId, name }: NamedHost): Promise<WithStock> {
     return await this.#commit.run(() => {
-      this.#registry.remove(hostId, Date.now());
+      this.#registry.remove({ id, accountId, name }, Date.now());
       this.#plan();
       return this.#withStock(true);
     });

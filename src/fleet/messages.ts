@@ -155,6 +155,9 @@ export type WorkerOfEndpoint = { readonly workerId: string; readonly endpointId:
 export type WorkerPlace = { readonly endpointId: string; readonly hostId: string; readonly isPod: boolean };
 
 /** A change by the owner of a host; absent members are left unchanged. */
+/** A host as D1 has it. */
+export type NamedHost = { readonly id: string; readonly accountId: string; readonly name: string };
+
 export type HostChange = {
   readonly hostId: string;
   readonly accountId: string;

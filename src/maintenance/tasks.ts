@@ -102,7 +102,11 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
 async function removeExpiredHosts({ env, db, now }: MaintenanceContext): Promise<number> {
   const expired = await listExpiredHosts(db, now, MAINTENANCE_CALLS_MAX);
   for (const host of expired) {
-    const { stock } = await fleetObject(env, host.accountId).removeHost(host.id);
+    const { stock } = await fleetObject(env, host.accountId).removeHost({
+      id: host.id,
+      accountId: host.accountId,
+      name: host.name,
+    });
     await recordStock(env, host.accountId, stock);
     await revokeHost(db, { accountId: host.accountId, apiKeyId: "", operation: "expiry", now }, host);
   }

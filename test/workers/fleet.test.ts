@@ -3,7 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe } from "vitest";
 import type { Assignment } from "../../src/contract/agent/agent.ts";
 import type { FleetReport } from "../../src/domain/jobs/queue-reason.ts";
-import { INVENTORY } from "./agent-client.ts";
+import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { channelsOf, endpointObject, kill, passTime } from "./object.ts";
 import { test, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
@@ -242,9 +242,19 @@ test("a host that was removed gets no job, though its agent still waits for one"
     waits.push(agent.exchange(endpoint.id, { ...slotOf(workers[index] ?? ""), holdMs: 20_000 }));
     await channelsOf(endpoint.id, "agent", index + 1);
   }
-  await fleet.object.removeHost(hosts[0].agent.hostId);
+  await fleet.removeHost(hosts[0].agent);
   await channelsOf(endpoint.id, "agent", 1);
   await endpoint.submit();
   expect(await waits[1]).toMatchObject({ jobs: [{ attempt: 1, workerId: workers[1] }] });
   expect(await waits[0]).toMatchObject({ jobs: [] });
+});
+
+test("a host that is removed before its first call arrives stays removed", async ({ expect, fleet }) => {
+  const endpoint = await fleet.endpoint();
+  await endpoint.save("workersMin: 1, workersMax: 1");
+  const agent = await ScriptedAgent.join(fleet.api);
+  await fleet.removeHost(agent); // its token is still valid in this isolate
+  await expect(agent.sync()).rejects.toThrow("401");
+  const { hosts } = await fleet.object.snapshot(fleet.api.accountId);
+  expect(hosts).toEqual([]);
 });

@@ -479,7 +479,7 @@ test("a removed host takes volumes with it; pods without one run elsewhere", asy
   await fleet.create("v", { volumeInGb: 1 });
   await fleet.create("s", { volumeInGb: 1 });
   await fleet.change("s", STOP);
-  await fleet.object.removeHost("h");
+  await fleet.object.removeHost({ id: "h", accountId: "account", name: "h" });
   expect(await fleet.view("p")).toMatchObject({
     desired: "running",
     worker: null,

@@ -164,7 +164,7 @@ describe("a scaled-down worker of an endpoint with FLASHBOOT", () => {
     await untilModes(host, "standby");
     passTime(600 * SECOND);
     expect(await usedMs(endpoint)).toBe(17 * SECOND);
-    await fleet.object.removeHost(host.agent.hostId);
+    await fleet.removeHost(host.agent);
     expect(await usedMs(endpoint)).toBe(17 * SECOND);
   });
 

@@ -128,7 +128,11 @@ describe("usage", () => {
   }) => {
     const { endpointId, agent, workerId } = await workingEndpoint();
     passTime(5 * MINUTE);
-    await env.FLEET.getByName(api.accountId).removeHost(agent.hostId);
+    await env.FLEET.getByName(api.accountId).removeHost({
+      id: agent.hostId,
+      accountId: api.accountId,
+      name: "host",
+    });
     await collect();
     const before = await rowsOf(endpointId);
     expect(before).toMatchObject([{ workerMs: 5 * MINUTE }]);
@@ -257,7 +261,11 @@ describe("a collection that is cut off", () => {
         arm(failsAt);
         await collect(bindings).catch(() => {});
       }
-      await env.FLEET.getByName(api.accountId).removeHost(agent.hostId);
+      await env.FLEET.getByName(api.accountId).removeHost({
+        id: agent.hostId,
+        accountId: api.accountId,
+        name: "host",
+      });
       const endedAt = Date.now();
       passTime(2 * HOUR);
       for (let count = 0; count < 3; count += 1) await collect();

@@ -8,7 +8,7 @@ import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetParts } from "../composition.ts";
 import type { HostRecord, WorkerRecord } from "../fleet-store.ts";
 import type { Heard } from "./host-presence.ts";
-import type { HostChange, HostView, SyncCall } from "../messages.ts";
+import type { HostChange, HostView, NamedHost, SyncCall } from "../messages.ts";
 import { CREDENTIAL_CACHE_MS } from "../../domain/accounts/permissions.ts";
 
 /** How long a removed host is remembered, so that a token that is still cached as valid does not bring it back. */
@@ -128,19 +128,7 @@ export class HostRegistry {
   /** Cordons, drains or prices a host, which may not have called yet. */
   change({ hostId, accountId, name, cordoned, drained, price }: HostChange, now: number): void {
     const { store, pools, usage } = this.#parts;
-    const defaults = {
-      agentVersion: "",
-      inventory: NOTHING,
-      removedAt: null,
-      awaySince: null,
-    };
-    const stored = store.hosts.get(hostId) ?? {
-      ...NEW_HOST,
-      ...defaults,
-      hostId,
-      accountId,
-      name,
-    };
+    const stored = store.hosts.get(hostId) ?? hostThatNeverCalled({ id: hostId, accountId, name });
     if (stored.removedAt !== null) return;
     const host = {
       ...stored,
@@ -155,11 +143,11 @@ export class HostRegistry {
     this.#reviewWorkersOn(hostId);
   }
 
-  /** Removes a host; its token may still be cached as valid for a moment. */
-  remove(hostId: string, now: number): void {
+  /** Removes a host, also one whose first call may still be under way: its token may be cached as valid for a moment. */
+  remove(named: NamedHost, now: number): void {
     const { store, pools, presence, revisions } = this.#parts;
-    const host = store.hosts.get(hostId);
-    if (!host) return;
+    const { id: hostId } = named;
+    const host = store.hosts.get(hostId) ?? hostThatNeverCalled(named);
     for (const worker of store.workersOn(hostId)) this.#remove(worker);
     this.#parts.pods.hostRemoved(hostId, now);
     store.saveHost({ ...host, inventory: NOTHING, removedAt: now, awaySince: null }); // remembered until the object starts again
@@ -338,4 +326,9 @@ function readySince(state: WorkerState, start: WorkerRecord["start"], now: numbe
 /** From then on a pod is charged. */
 function isFirstRun({ isPod, start: before }: WorkerRecord, start: WorkerRecord["start"]): boolean {
   return isPod && !before?.containerStartedAt && Boolean(start?.containerStartedAt);
+}
+
+function hostThatNeverCalled({ id: hostId, accountId, name }: NamedHost): HostRecord {
+  const unknown = { agentVersion: "", inventory: NOTHING, removedAt: null, awaySince: null };
+  return { ...NEW_HOST, ...unknown, hostId, accountId, name };
 }

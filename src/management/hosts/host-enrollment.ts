@@ -73,11 +73,11 @@ export async function drainOwnHost(env: Env, self: HostPrincipal, operation: str
 
 /** Revokes the host's token; its workers are placed elsewhere. */
 export async function removeOwnHost(env: Env, self: HostPrincipal, operation: string): Promise<void> {
-  const { hostId, accountId } = self;
+  const { hostId, accountId, name } = self;
   const database = openDatabase(env.DB);
   const host = await findOwnHost(database, accountId, hostId);
   if (host) await revokeHost(database, authorOf(self, operation), host);
-  const { stock } = await fleetObject(env, accountId).removeHost(hostId);
+  const { stock } = await fleetObject(env, accountId).removeHost({ id: hostId, accountId, name });
   await recordStock(env, accountId, stock);
 }
 

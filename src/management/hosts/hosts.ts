@@ -109,7 +109,8 @@ export async function removeHostsOfKey(context: RequestContext, apiKeyId: string
 async function revoke(context: RequestContext, record: HostRecord): Promise<void> {
   await revokeHost(context.db, authorOf(context), record);
   forgetHost(record.id);
-  const { stock } = await notifyFleet(context, record.id, (fleet) => fleet.removeHost(record.id));
+  const { id, accountId, name } = record;
+  const { stock } = await notifyFleet(context, id, (fleet) => fleet.removeHost({ id, accountId, name }));
   await recordStock(context.env, record.accountId, stock);
 }
 

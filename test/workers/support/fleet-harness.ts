@@ -68,6 +68,11 @@ export class FleetHarness {
     return fleetObject(this.api.accountId);
   }
 
+  /** As Fleet hears of it, beside D1. */
+  async removeHost({ hostId }: ScriptedAgent): Promise<void> {
+    await this.object.removeHost({ id: hostId, accountId: this.api.accountId, name: "host" });
+  }
+
   async endpoint(settings?: string): Promise<TestEndpoint> {
     return new TestEndpoint(this.api, await this.api.createEndpoint(settings));
   }
