@@ -18,7 +18,6 @@ import { retryDelayMs } from "../../src/std/waiting.ts";
 import type {
   Assignment,
   AssignmentOutline,
-  Gpu,
   WorkerReport,
   WorkerState,
 } from "../../src/contract/agent/agent.ts";
@@ -62,8 +61,6 @@ export type WorkerOptions = ContainerOptions &
     readonly onContainerEnd: (workerId: string, reason: string) => Promise<void>;
     /** `isNewState`: more than the detail has changed. */
     readonly onStateChange: (isNewState: boolean) => void;
-    /** The GPUs of this host. */
-    readonly gpus: () => readonly Gpu[];
     /** The id of a draining worker that leaves no room on the GPUs of the assignment; undefined for none. */
     readonly gpuHolder: (assignment: AssignmentOutline) => string | undefined;
   };
