@@ -98,6 +98,10 @@ const metrics = createRoute({
   },
   component: lazyRouteComponent(() => import("./pages/metrics.tsx"), "MetricsTab"),
 });
+const settings = createRoute({
+  ...ofEndpoint("settings"),
+  component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsTab"),
+});
 const job = createRoute({
   ...page("/endpoints/$endpointId/jobs/$jobId"),
   component: lazyRouteComponent(() => import("./pages/job.tsx"), "JobPage"),
@@ -105,6 +109,18 @@ const job = createRoute({
 const hosts = createRoute({
   ...page("/hosts"),
   component: lazyRouteComponent(() => import("./pages/hosts.tsx"), "HostsPage"),
+});
+const pods = createRoute({
+  ...page("/pods"),
+  component: lazyRouteComponent(() => import("./pages/pods.tsx"), "PodsPage"),
+});
+const apps = createRoute({
+  ...page("/apps"),
+  component: lazyRouteComponent(() => import("./pages/apps.tsx"), "AppsPage"),
+});
+const secrets = createRoute({
+  ...page("/secrets"),
+  component: lazyRouteComponent(() => import("./pages/secrets.tsx"), "SecretsPage"),
 });
 const usage = createRoute({
   ...page("/usage"),
@@ -127,9 +143,12 @@ export const router = createRouter({
     signedIn.addChildren([
       overview,
       newEndpoint,
-      endpoint.addChildren([jobs, run, workers, logs, metrics]),
+      endpoint.addChildren([jobs, run, workers, logs, metrics, settings]),
       job,
       hosts,
+      pods,
+      apps,
+      secrets,
       usage,
       audit,
       access,

@@ -17,6 +17,22 @@ const ENDED = {
 const id = new URLSearchParams(location.search).get("request") ?? "";
 const part = (name) => document.getElementById(name);
 
+/**
+ * Who is signed in to the console decides without a key. The cookie is invisible here; the console leaves a mark, and
+ * where it is wrong, the key is asked for.
+ */
+const isSignedIn =
+  localStorage.getItem("edgerun-signed-in") !== null &&
+  (await ask("{ myself { id } }", {}).then(
+    () => true,
+    () => false,
+  ));
+if (isSignedIn) {
+  part("key").required = false;
+  part("by-key").hidden = true;
+  part("by-sign-in").hidden = false;
+}
+
 await showRequest();
 
 part("decide").addEventListener("submit", (event) => {
@@ -55,7 +71,9 @@ function describe(request) {
   part("expires").textContent = expiresAt.toLocaleTimeString();
   part("request").hidden = false;
   say("A client asks for a key to your account.");
-  part("key").focus();
+  part("decide")
+    .querySelector(isSignedIn ? "button" : "input")
+    .focus();
   setTimeout(() => part("request").hidden || end("EXPIRED"), expiresAt.getTime() - Date.now());
 }
 
@@ -85,7 +103,11 @@ function setBusy(isBusy) {
 async function ask(query, variables, key) {
   const response = await fetch("/graphql", {
     method: "POST",
-    headers: { "Content-Type": "application/json", ...(key && { Authorization: `Bearer ${key}` }) },
+    headers: {
+      "Content-Type": "application/json",
+      "X-Edgerun-Console": "1",
+      ...(key && { Authorization: `Bearer ${key}` }),
+    },
     body: JSON.stringify({ query, variables }),
   }).catch(() => {
     throw new Error("The edge cannot be reached. Try again.");

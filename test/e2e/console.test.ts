@@ -91,7 +91,7 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
 
   test("a handler that fails says why, and its job is run again", async ({ expect }) => {
     await run({ fail: "the model is missing" });
-    await page.getByText("the model is missing").waitFor();
+    await page.getByText("the model is missing", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Retry" }).click();
     await page.getByRole("button", { name: "Retry" }).waitFor();
     await page.goto(`${url}${endpoint}`);
@@ -138,6 +138,62 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
     }
   });
 
+  test("another command makes a new version, whose workers replace the old one", async ({ expect }) => {
+    await page.goto(`${url}${endpoint}/settings`);
+    await page.getByLabel("Start command").fill(`env FIXED=1 node ${WORKER}`);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    await page.getByText("version 2").waitFor();
+    await run({ name: "version 2" });
+    await page.getByText('"greeting": "Hello, version 2!"').waitFor();
+    await page.goto(`${url}${endpoint}/workers`);
+    await page.getByText("All have the newest version.").waitFor();
+    expect(await page.getByRole("table", { name: "Workers" }).getByRole("row").count()).toBeGreaterThan(1);
+  });
+
+  test("secrets and keys are made, and removed only after a question", async ({ expect }) => {
+    await page.goto(`${url}/secrets`);
+    await page.getByLabel("Name").fill("TOKEN");
+    await page.getByLabel("Value").fill("very secret");
+    await page.getByRole("button", { name: "Create" }).click();
+    const secrets = page.getByRole("table", { name: "Secrets" });
+    await secrets.getByText("TOKEN", { exact: true }).waitFor();
+    expect(await page.content()).not.toContain("very secret");
+    await secrets.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Keep it" }).click();
+    await secrets.getByText("TOKEN", { exact: true }).waitFor();
+    await secrets.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "No secret yet" }).waitFor();
+
+    await page.goto(`${url}/access`);
+    await page.getByLabel("What it is for").fill("ci");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page
+      .getByRole("region", { name: "New API key" })
+      .getByText(/^er_[0-9a-f]{72}$/)
+      .waitFor();
+    const keys = page.getByRole("table", { name: "API keys" });
+    await keys.getByText("in force").waitFor();
+    await keys.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await keys.getByText("revoked").waitFor();
+  });
+
+  test("who is signed in lets the flash command in with one click", async ({ expect }) => {
+    const response = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: '{"query":"mutation { createFlashAuthRequest { id } }"}',
+    });
+    const { data } = (await response.json()) as { data: { createFlashAuthRequest: { id: string } } };
+    await page.goto(`${url}/flash/login?request=${data.createFlashAuthRequest.id}`);
+    await page.getByText("You are signed in to the console.").waitFor();
+    expect(await page.getByLabel("Your API key").isVisible()).toBe(false);
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("This login is approved.").waitFor();
+  });
+
   test("a hidden page asks nothing, and looks again when it is shown", async ({ expect }) => {
     const hidden = await context.newPage();
     await hidden.clock.install();
@@ -168,8 +224,20 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
     async (colorScheme, { expect }) => {
       const axe = await readFile(AXE, "utf8");
       await page.emulateMedia({ colorScheme });
-      const tabs = ["", "/run", "/workers", "/logs", "/metrics"].map((tab) => endpoint + tab);
-      const pages = ["/", "/endpoints/new", ...tabs, job, "/hosts", "/usage", "/audit", "/access"];
+      const tabs = ["", "/run", "/workers", "/logs", "/metrics", "/settings"].map((tab) => endpoint + tab);
+      const pages = [
+        "/",
+        "/endpoints/new",
+        ...tabs,
+        job,
+        "/hosts",
+        "/apps",
+        "/pods",
+        "/secrets",
+        "/usage",
+        "/audit",
+        "/access",
+      ];
       for (const path of pages) {
         await page.goto(url + path);
         await page.locator("h1").first().waitFor();

@@ -10,7 +10,18 @@ async function get(path: string, accept = HTML): Promise<Response> {
   });
 }
 
-const PAGES = ["/", "/sign-in?next=%2F", "/endpoints/abc/jobs/1", "/hosts", "/usage", "/audit", "/access"];
+const PAGES = [
+  "/",
+  "/sign-in?next=%2F",
+  "/endpoints/abc/jobs/1",
+  "/hosts",
+  "/apps",
+  "/pods",
+  "/secrets",
+  "/usage",
+  "/audit",
+  "/access",
+];
 
 test.for(PAGES)(
   "%s is the console, which nothing may frame and which runs its own code only",

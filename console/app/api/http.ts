@@ -13,6 +13,9 @@ export class ApiError extends Error {
   }
 }
 
+/** What pages that are not of the console know of its sign-in: that there may be one. */
+export const SIGNED_IN_MARK = "edgerun-signed-in";
+
 const UNREACHABLE = "The edge cannot be reached. The page goes on by itself once it can.";
 
 export type Call = {

@@ -269,3 +269,118 @@ export type GpuPools = {
     | null;
 };
 export const GPU_POOLS: Operation<GpuPools, {}> = "query GpuPools { serverlessGpuPools { id gpuTypeIds } }";
+
+export type ChangeEndpoint = {
+  readonly saveEndpoint: { readonly id: string | null; readonly version: number | null } | null;
+};
+export const CHANGE_ENDPOINT: Operation<
+  ChangeEndpoint,
+  {
+    readonly id?: string | null;
+    readonly imageName?: string | null;
+    readonly dockerArgs?: string | null;
+    readonly workersMin?: number | null;
+    readonly workersMax?: number | null;
+    readonly idleTimeout?: number | null;
+  }
+> =
+  "mutation ChangeEndpoint($id: String, $imageName: String, $dockerArgs: String, $workersMin: Int, $workersMax: Int, $idleTimeout: Int) { saveEndpoint( input: { id: $id workersMin: $workersMin workersMax: $workersMax idleTimeout: $idleTimeout template: { imageName: $imageName, dockerArgs: $dockerArgs } } ) { id version } }";
+
+export type DeleteEndpoint = { readonly deleteEndpoint: null };
+export const DELETE_ENDPOINT: Operation<DeleteEndpoint, { readonly id?: string | null }> =
+  "mutation DeleteEndpoint($id: String) { deleteEndpoint(id: $id) }";
+
+export type Secrets = {
+  readonly myself: {
+    readonly secrets: readonly {
+      readonly id: string;
+      readonly name: string;
+      readonly description: string | null;
+      readonly createdAt: string | null;
+      readonly updatedAt: string | null;
+    }[];
+  } | null;
+};
+export const SECRETS: Operation<Secrets, {}> =
+  "query Secrets { myself { secrets { id name description createdAt updatedAt } } }";
+
+export type CreateSecret = { readonly secretCreate: { readonly id: string } | null };
+export const CREATE_SECRET: Operation<
+  CreateSecret,
+  { readonly name?: string | null; readonly value?: string | null; readonly description?: string | null }
+> =
+  "mutation CreateSecret($name: String, $value: String, $description: String) { secretCreate(input: { name: $name, value: $value, description: $description }) { id } }";
+
+export type DeleteSecret = { readonly secretDelete: null };
+export const DELETE_SECRET: Operation<DeleteSecret, { readonly id?: string | null }> =
+  "mutation DeleteSecret($id: ID) { secretDelete(id: $id) }";
+
+export type CreateKey = { readonly createApiKey: { readonly token: string | null } | null };
+export const CREATE_KEY: Operation<
+  CreateKey,
+  { readonly name?: string | null; readonly level?: "ALL" | "READ_ONLY" | "RESTRICTED" | null }
+> =
+  "mutation CreateKey($name: String, $level: ApiKeyLevel) { createApiKey(input: { name: $name, level: $level }) { token } }";
+
+export type RevokeKey = { readonly revokeApiKey: null };
+export const REVOKE_KEY: Operation<RevokeKey, { readonly id?: string | null }> =
+  "mutation RevokeKey($id: ID) { revokeApiKey(id: $id) }";
+
+export type Pods = {
+  readonly myself: {
+    readonly pods:
+      | readonly ({
+          readonly id: string;
+          readonly name: string;
+          readonly desiredStatus:
+            | "CREATED"
+            | "RUNNING"
+            | "RESTARTING"
+            | "EXITED"
+            | "PAUSED"
+            | "DEAD"
+            | "TERMINATED";
+          readonly imageName: string | null;
+          readonly gpuCount: number | null;
+          readonly costPerHr: number | null;
+          readonly lastStartedAt: string | null;
+          readonly machine: { readonly gpuDisplayName: string | null } | null;
+        } | null)[]
+      | null;
+  } | null;
+};
+export const PODS: Operation<Pods, {}> =
+  "query Pods { myself { pods { id name desiredStatus imageName gpuCount costPerHr lastStartedAt machine { gpuDisplayName } } } }";
+
+export type StopPod = { readonly podStop: { readonly id: string } | null };
+export const STOP_POD: Operation<StopPod, { readonly id?: string | null }> =
+  "mutation StopPod($id: String) { podStop(input: { podId: $id }) { id } }";
+
+export type StartPod = { readonly podResume: { readonly id: string } | null };
+export const START_POD: Operation<StartPod, { readonly id?: string | null }> =
+  "mutation StartPod($id: String) { podResume(input: { podId: $id }) { id } }";
+
+export type Apps = {
+  readonly myself: {
+    readonly flashApps:
+      | readonly ({
+          readonly id: string | null;
+          readonly name: string | null;
+          readonly flashEnvironments:
+            | readonly ({
+                readonly id: string | null;
+                readonly name: string | null;
+                readonly state: string | null;
+                readonly activeBuildId: string | null;
+                readonly createdAt: string | null;
+                readonly endpoints:
+                  | readonly ({ readonly id: string | null; readonly name: string | null } | null)[]
+                  | null;
+              } | null)[]
+            | null;
+        } | null)[]
+      | null;
+  } | null;
+};
+export const APPS: Operation<Apps, {}> =
+  "query Apps { myself { flashApps { id name flashEnvironments { id name state activeBuildId createdAt endpoints { id name } } } } }";

@@ -8,11 +8,24 @@ import type { HealthBody, JobView, RequestsPage, WireStatus } from "../../../src
 import type { MetricsWindow, RequestMetrics, WorkerMetrics } from "../../../src/contract/metrics.ts";
 import { ApiError, call } from "./http.ts";
 import { query } from "./graphql.ts";
-import { ACCESS, ACCOUNT, AUDIT, ENDPOINT, HOSTS, OVERVIEW, USAGE } from "./operations.ts";
+import {
+  ACCESS,
+  ACCOUNT,
+  APPS,
+  AUDIT,
+  ENDPOINT,
+  HOSTS,
+  OVERVIEW,
+  PODS,
+  SECRETS,
+  USAGE,
+} from "./operations.ts";
 
 const SOON_MS = 2_000;
 const OFTEN_MS = 5_000;
 const SELDOM_MS = 15_000;
+/** In lists. */
+export const IN_LISTS_MS = 20_000;
 const JOBS_PER_PAGE = 100;
 const RETRIES = 2;
 
@@ -50,19 +63,20 @@ export const endpointQuery = (id: string) =>
     refetchInterval: OFTEN_MS,
   });
 
-export const healthQuery = (id: string) =>
+/** `every`: lists show many endpoints, each of which is an object of its own that is asked. */
+export const healthQuery = (id: string, every = OFTEN_MS) =>
   queryOptions({
     queryKey: ["health", id],
     queryFn: ({ signal }) => call<HealthBody>(`/v2/${encodeURIComponent(id)}/health`, { signal }),
-    refetchInterval: OFTEN_MS,
+    refetchInterval: every,
   });
 
-export const requestMetricsQuery = (id: string, window: MetricsWindow) =>
+export const requestMetricsQuery = (id: string, window: MetricsWindow, every = SELDOM_MS) =>
   queryOptions({
     queryKey: ["metrics", id, "requests", window],
     queryFn: ({ signal }) =>
       call<RequestMetrics>(`/v2/${encodeURIComponent(id)}/metrics/requests?window=${window}`, { signal }),
-    refetchInterval: SELDOM_MS,
+    refetchInterval: every,
   });
 
 export const workerMetricsQuery = (id: string, window: MetricsWindow) =>
@@ -98,7 +112,8 @@ export const jobQuery = (endpointId: string, jobId: string) =>
     queryKey: ["job", endpointId, jobId],
     queryFn: ({ signal }) =>
       call<JobView>(`${jobPath(endpointId, "status", jobId)}?timeline=1&cost=1`, { signal }),
-    refetchInterval: ({ state }) => (state.data && hasEnded(state.data.status) ? SELDOM_MS : SOON_MS),
+    refetchInterval: ({ state }) =>
+      state.error || (state.data && hasEnded(state.data.status)) ? SELDOM_MS : SOON_MS,
   });
 
 export function jobPath(endpointId: string, operation: string, jobId: string): string {
@@ -146,4 +161,21 @@ export const auditQuery = infiniteQueryOptions({
 export const accessQuery = queryOptions({
   queryKey: ["access"],
   queryFn: ({ signal }) => query(ACCESS, {}, signal),
+});
+
+export const secretsQuery = queryOptions({
+  queryKey: ["secrets"],
+  queryFn: async ({ signal }) => (await query(SECRETS, {}, signal)).myself?.secrets ?? [],
+});
+
+export const podsQuery = queryOptions({
+  queryKey: ["pods"],
+  queryFn: async ({ signal }) => (await query(PODS, {}, signal)).myself?.pods ?? [],
+  refetchInterval: OFTEN_MS,
+});
+
+export const appsQuery = queryOptions({
+  queryKey: ["apps"],
+  queryFn: async ({ signal }) => (await query(APPS, {}, signal)).myself?.flashApps ?? [],
+  refetchInterval: SELDOM_MS,
 });

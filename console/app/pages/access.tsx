@@ -3,6 +3,8 @@ import { query } from "../api/graphql.ts";
 import { END_SIGN_IN, type Access } from "../api/operations.ts";
 import { accessQuery } from "../api/queries.ts";
 import { Ago, Button, Loading, Problem, Title } from "../parts/basics.tsx";
+import { browserName } from "../parts/format.ts";
+import { NewKey, RevokeKey } from "./keys.tsx";
 import { Table, type Column } from "../parts/table.tsx";
 
 type SignIn = NonNullable<Access["signIns"]>[number];
@@ -22,6 +24,7 @@ export function AccessPage() {
           <Table label="Sign-ins" rows={data.signIns ?? []} columns={SIGN_INS} keyOf={({ id }) => id} />
           <h2 className="mt-6 mb-2 text-lg font-semibold">API keys</h2>
           <Table label="API keys" rows={keys} columns={KEYS} keyOf={({ id }) => id ?? ""} />
+          <NewKey />
         </>
       ) : null}
     </>
@@ -32,7 +35,8 @@ const SIGN_INS: readonly Column<SignIn>[] = [
   {
     title: "Browser",
     width: "minmax(8rem,3fr)",
-    cell: ({ client, isLink }) => (isLink ? "a link that nobody has followed" : client),
+    cell: ({ client, isLink }) =>
+      isLink ? "a link that nobody has followed" : <span title={client}>{browserName(client)}</span>,
   },
   { title: "Since", width: "6.5rem", cell: ({ createdAt }) => <Ago at={createdAt} /> },
   { title: "Ends", width: "6.5rem", isMinor: true, cell: ({ expiresAt }) => <Ago at={expiresAt} /> },
@@ -65,9 +69,21 @@ const KEYS: readonly Column<Key>[] = [
     isMinor: true,
     cell: ({ hint }) => <code className="text-xs">{hint}</code>,
   },
-  { title: "Level", width: "7rem", cell: ({ level }) => (level ?? "").toLowerCase().replaceAll("_", " ") },
+  {
+    title: "Level",
+    width: "7rem",
+    isMinor: true,
+    cell: ({ level }) => (level ?? "").toLowerCase().replaceAll("_", " "),
+  },
   { title: "Used", width: "6.5rem", isMinor: true, cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} /> },
-  { title: "State", width: "7rem", cell: (key) => stateOf(key) },
+  { title: "State", width: "6rem", cell: (key) => stateOf(key) },
+  {
+    title: "Revoke",
+    width: "6rem",
+    // The key of the environment begins with nothing that is known, and ends elsewhere.
+    cell: ({ id, name, hint, revokedAt }) =>
+      revokedAt || !hint ? "" : <RevokeKey id={id ?? ""} name={name ?? ""} />,
+  },
 ];
 
 function stateOf({ revokedAt, expiresAt, isCurrent }: Key) {

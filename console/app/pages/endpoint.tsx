@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Outlet } from "@tanstack/react-router";
 import { endpointQuery, healthQuery } from "../api/queries.ts";
-import { Figure, Loading, Problem, Title } from "../parts/basics.tsx";
+import { Failed, Figure, Loading, Problem, Title } from "../parts/basics.tsx";
 import { number } from "../parts/format.ts";
 
 const route = getRouteApi("/signed-in/endpoints/$endpointId");
@@ -12,12 +12,13 @@ const TABS = [
   { to: "/endpoints/$endpointId/workers", title: "Workers" },
   { to: "/endpoints/$endpointId/logs", title: "Logs" },
   { to: "/endpoints/$endpointId/metrics", title: "Metrics" },
+  { to: "/endpoints/$endpointId/settings", title: "Settings" },
 ] as const;
 
 export function EndpointPage() {
   const { endpointId } = route.useParams();
   const { data, error } = useQuery(endpointQuery(endpointId));
-  if (!data) return error ? <Problem error={error} /> : <Loading />;
+  if (!data) return error ? <Failed title="Endpoint" error={error} /> : <Loading />;
   return (
     <>
       <Title>{data.name}</Title>
@@ -51,7 +52,7 @@ function State({ endpointId }: { readonly endpointId: string }) {
   const { jobs, workers, obstacle, release } = data;
   return (
     <>
-      <dl className="mb-4 grid grid-cols-2 gap-4 rounded-lg border border-line bg-card p-4 sm:grid-cols-5">
+      <dl className="mb-4 grid grid-cols-2 gap-4 rounded-lg border border-line bg-card p-4 sm:grid-cols-3 lg:grid-cols-5">
         <Figure label="Waiting">{number(jobs.inQueue)}</Figure>
         <Figure label="Running">{number(jobs.inProgress)}</Figure>
         <Figure label="Completed">{number(jobs.completed)}</Figure>

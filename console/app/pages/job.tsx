@@ -3,8 +3,8 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { JobView, TimelineEvent } from "../../../src/contract/job.ts";
 import { call } from "../api/http.ts";
 import { hasEnded, jobPath, jobQuery, logsQuery } from "../api/queries.ts";
-import { Ago, Button, Card, Figure, Loading, Problem, Status, Title } from "../parts/basics.tsx";
-import { dollars, duration } from "../parts/format.ts";
+import { Ago, Button, Card, Failed, Figure, Loading, Problem, Status, Title } from "../parts/basics.tsx";
+import { dollars, duration, readError } from "../parts/format.ts";
 import { LogLines } from "../parts/log-lines.tsx";
 import { ValueView } from "../parts/value-view.tsx";
 import { Waterfall } from "../parts/waterfall.tsx";
@@ -14,7 +14,7 @@ const route = getRouteApi("/signed-in/endpoints/$endpointId/jobs/$jobId");
 export function JobPage() {
   const { endpointId, jobId } = route.useParams();
   const { data: job, error, dataUpdatedAt } = useQuery(jobQuery(endpointId, jobId));
-  if (!job) return error ? <Problem error={error} /> : <Loading />;
+  if (!job) return error ? <Failed title="Job" error={error} /> : <Loading />;
   const { timeline = [], coldStart } = job;
   return (
     <>
@@ -27,7 +27,7 @@ export function JobPage() {
         <span className="font-mono text-lg">{jobId}</span>
       </Title>
       <Problem error={error} />
-      <dl className="mb-4 grid grid-cols-2 gap-4 rounded-lg border border-line bg-card p-4 sm:grid-cols-5">
+      <dl className="mb-4 grid grid-cols-2 gap-4 rounded-lg border border-line bg-card p-4 sm:grid-cols-3 lg:grid-cols-5">
         <Figure label="Status">
           <Status of={job.status} />
         </Figure>
@@ -44,7 +44,7 @@ export function JobPage() {
       <div className="space-y-4">
         {job.error ? (
           <Section title="Error">
-            <ValueView value={readableError(job.error)} label="Error" />
+            <ErrorView error={job.error} />
           </Section>
         ) : null}
         {job.output === undefined || job.output === null ? null : (
@@ -74,6 +74,17 @@ function Section({ title, children }: { readonly title: string; readonly childre
       <h2 className="mb-3 font-semibold">{title}</h2>
       {children}
     </Card>
+  );
+}
+
+/** The last line of a traceback, which says what went wrong, stands first. */
+function ErrorView({ error }: { readonly error: string }) {
+  const { message, traceback } = readError(error);
+  return (
+    <>
+      <p className="mb-3 font-medium break-words text-bad">{message}</p>
+      {traceback === message ? null : <ValueView value={traceback} label="Traceback" />}
+    </>
   );
 }
 
@@ -128,15 +139,4 @@ function JobLogs({ endpointId, jobId }: { readonly endpointId: string; readonly 
       {data && data.lines.length === 0 ? <p className="text-quiet">It has printed nothing yet.</p> : null}
     </Section>
   );
-}
-
-/** A handler's error is JSON with a traceback, whose lines are to be read as lines. */
-function readableError(error: string): string {
-  try {
-    const parsed = JSON.parse(error) as Readonly<Record<string, unknown>>;
-    const traceback = parsed["error_traceback"];
-    return typeof traceback === "string" ? traceback : JSON.stringify(parsed, null, 2);
-  } catch {
-    return error;
-  }
 }

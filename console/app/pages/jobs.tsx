@@ -5,7 +5,7 @@ import type { RequestRow } from "../../../src/contract/job.ts";
 import { jobsQuery } from "../api/queries.ts";
 import { WIRE_STATUSES } from "../api/statuses.ts";
 import { Ago, Empty, Loading, Problem, Status } from "../parts/basics.tsx";
-import { duration, number } from "../parts/format.ts";
+import { duration, number, readError } from "../parts/format.ts";
 import { Table, type Column } from "../parts/table.tsx";
 
 const route = getRouteApi("/signed-in/endpoints/$endpointId/");
@@ -93,6 +93,11 @@ function columnsOf(endpointId: string): readonly Column<RequestRow>[] {
     { title: "Submitted", width: "6rem", cell: ({ createdAt }) => <Ago at={createdAt} /> },
     { title: "Waited", width: "5.5rem", isMinor: true, cell: ({ delayTime }) => duration(delayTime) },
     { title: "Ran", width: "5.5rem", isMinor: true, cell: ({ executionTime }) => duration(executionTime) },
-    { title: "Error", width: "minmax(6rem,3fr)", isMinor: true, cell: ({ error }) => error ?? "" },
+    {
+      title: "Error",
+      width: "minmax(6rem,3fr)",
+      isMinor: true,
+      cell: ({ error }) => (error ? readError(error).message : ""),
+    },
   ];
 }

@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { query } from "../api/graphql.ts";
 import { CREATE_ENDPOINT, GPU_POOLS } from "../api/operations.ts";
 import { overviewQuery } from "../api/queries.ts";
 import { Button, inputClass, Problem, Title } from "../parts/basics.tsx";
+import { Field } from "../parts/fields.tsx";
 
 const FRESH = { name: "", imageName: "", dockerArgs: "", gpuIds: "ADA_24", workersMax: "3" };
 
@@ -74,22 +75,5 @@ export function NewEndpoint() {
         <Problem error={error} />
       </form>
     </>
-  );
-}
-
-function Field(props: {
-  readonly name: string;
-  readonly label: string;
-  readonly hint?: string;
-  readonly children: ReactNode;
-}) {
-  return (
-    <div>
-      <label htmlFor={props.name} className="mb-1 block font-medium">
-        {props.label}
-      </label>
-      {props.children}
-      {props.hint ? <p className="mt-1 text-sm text-quiet">{props.hint}</p> : null}
-    </div>
   );
 }

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { healthQuery, overviewQuery, requestMetricsQuery } from "../api/queries.ts";
+import { healthQuery, IN_LISTS_MS, overviewQuery, requestMetricsQuery } from "../api/queries.ts";
 import type { Overview } from "../api/operations.ts";
-import { Ago, Card, Empty, Figure, Loading, Problem, Title } from "../parts/basics.tsx";
+import { Ago, Card, Empty, Failed, Figure, Loading, Problem, Title } from "../parts/basics.tsx";
 import { dollars, duration, number, plural } from "../parts/format.ts";
 import { Table, type Column } from "../parts/table.tsx";
 
@@ -15,7 +15,7 @@ const WATCHED_MAX = 12;
 
 export function OverviewPage() {
   const { data, error } = useQuery(overviewQuery);
-  if (!data) return error ? <Problem error={error} /> : <Loading />;
+  if (!data) return error ? <Failed title="Overview" error={error} /> : <Loading />;
   const endpoints = data.endpoints.flatMap((endpoint) => endpoint ?? []);
   const hosts = (data.hosts ?? []).flatMap((host) => host ?? []);
   return (
@@ -129,7 +129,7 @@ function sentenceOfHost(host: Host): string | undefined {
 
 function EndpointItem({ endpoint }: { readonly endpoint: Endpoint }) {
   const id = endpoint.id ?? "";
-  const { data } = useQuery(healthQuery(id));
+  const { data } = useQuery(healthQuery(id, IN_LISTS_MS));
   if (!data) return null;
   const { obstacle, release, budget, jobs } = data;
   const sentence =
@@ -180,22 +180,22 @@ const COLUMNS: readonly Column<Endpoint>[] = [
 ];
 
 function Waiting({ id }: { readonly id: string }) {
-  const { data } = useQuery(healthQuery(id));
+  const { data } = useQuery(healthQuery(id, IN_LISTS_MS));
   return <span className="tabular-nums">{number(data?.jobs.inQueue)}</span>;
 }
 
 function PerMinute({ id }: { readonly id: string }) {
-  const { data } = useQuery(requestMetricsQuery(id, "1h"));
+  const { data } = useQuery(requestMetricsQuery(id, "1h", 3 * IN_LISTS_MS));
   return <span className="tabular-nums">{number(data?.requestsPerMinute)}</span>;
 }
 
 function Execution({ id }: { readonly id: string }) {
-  const { data } = useQuery(requestMetricsQuery(id, "1h"));
+  const { data } = useQuery(requestMetricsQuery(id, "1h", 3 * IN_LISTS_MS));
   return <span className="tabular-nums">{duration(data?.executionTime.p90)}</span>;
 }
 
 function Workers({ id }: { readonly id: string }) {
-  const { data } = useQuery(healthQuery(id));
+  const { data } = useQuery(healthQuery(id, IN_LISTS_MS));
   if (!data) return <span>–</span>;
   const { running, idle, initializing, throttled, unhealthy } = data.workers;
   const phases = Object.entries({ running, idle, starting: initializing, throttled, unhealthy });

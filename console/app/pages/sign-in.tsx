@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { call } from "../api/http.ts";
+import { call, SIGNED_IN_MARK } from "../api/http.ts";
 import { Button, inputClass, Problem } from "../parts/basics.tsx";
 
 const route = getRouteApi("/sign-in");
@@ -13,7 +13,10 @@ export function SignIn() {
     mutationFn: (given: { readonly key: string } | { readonly link: string }) =>
       call("/console/sign-in", { method: "POST", body: given }),
     // Loaded anew, so that nothing of another sign-in stays.
-    onSuccess: () => location.assign(next),
+    onSuccess: () => {
+      localStorage.setItem(SIGNED_IN_MARK, "1");
+      location.assign(next);
+    },
   });
   const [link] = useState(takeLink);
   useEffect(() => {

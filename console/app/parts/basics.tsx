@@ -98,6 +98,16 @@ export function Problem({ error }: { readonly error: Error | null | undefined })
   );
 }
 
+/** A page that has nothing to show but why. */
+export function Failed({ title, error }: { readonly title: string; readonly error: Error }) {
+  return (
+    <>
+      <Title>{title}</Title>
+      <Problem error={error} />
+    </>
+  );
+}
+
 /** Stands where there is nothing yet, and says what to do. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (

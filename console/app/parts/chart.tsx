@@ -10,7 +10,9 @@ const HEIGHT = 72;
 const MARGIN = 4;
 
 export function Chart({ label, points, format }: Props) {
-  const values = points.map(({ value }) => value ?? 0);
+  const measured = points.map(({ value }) => value ?? 0);
+  // One point is a line as well.
+  const values = measured.length === 1 ? [...measured, ...measured] : measured;
   const highest = Math.max(...values, 0);
   const last = points.at(-1)?.value;
   return (

@@ -41,3 +41,28 @@ export function gigabytes(mb: number | null | undefined): string {
 export function plural(value: number, noun: string): string {
   return `${count.format(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
+
+const BROWSERS = ["Edg", "OPR", "Firefox", "Chrome", "Safari"];
+const SYSTEMS = ["Android", "iPhone", "iPad", "Windows", "Mac OS", "CrOS", "Linux"];
+
+/** `Firefox on Linux`, from what a browser says of itself; other texts as they are. */
+export function browserName(userAgent: string): string {
+  const browser = BROWSERS.find(
+    (name) => userAgent.includes(`${name}/`) || userAgent.includes(`Headless${name}/`),
+  );
+  const system = SYSTEMS.find((name) => userAgent.includes(name));
+  return browser && system ? `${browser === "Edg" ? "Edge" : browser} on ${system}` : userAgent;
+}
+
+type HandlerError = { readonly error_message?: unknown; readonly error_traceback?: unknown };
+
+/** A handler's error is JSON with its message and its traceback; other errors are sentences. */
+export function readError(error: string): { readonly message: string; readonly traceback: string } {
+  try {
+    const { error_message: message, error_traceback: traceback } = JSON.parse(error) as HandlerError;
+    const shown = typeof message === "string" ? message : error;
+    return { message: shown, traceback: typeof traceback === "string" ? traceback : shown };
+  } catch {
+    return { message: error, traceback: error };
+  }
+}

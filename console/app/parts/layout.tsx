@@ -1,13 +1,16 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { call } from "../api/http.ts";
+import { call, SIGNED_IN_MARK } from "../api/http.ts";
 import { Problem } from "./basics.tsx";
 import { Palette } from "./palette.tsx";
 
 const PAGES = [
   { to: "/", title: "Overview" },
   { to: "/hosts", title: "Hosts" },
+  { to: "/apps", title: "Apps" },
+  { to: "/pods", title: "Pods" },
+  { to: "/secrets", title: "Secrets" },
   { to: "/usage", title: "Usage and cost" },
   { to: "/audit", title: "Audit log" },
   { to: "/access", title: "Keys and sign-ins" },
@@ -76,7 +79,10 @@ function SignOut() {
   const { mutate, isPending, error } = useMutation({
     mutationFn: () => call("/console/sign-out", { method: "POST", body: {} }),
     // What this browser has read is forgotten with the page.
-    onSuccess: () => location.assign("/sign-in"),
+    onSuccess: () => {
+      localStorage.removeItem(SIGNED_IN_MARK);
+      location.assign("/sign-in");
+    },
   });
   return (
     <div className="md:mt-auto">

@@ -8,7 +8,7 @@ import { pageFile } from "../page-file.ts";
 type PageContext = Context<{ Bindings: Env }>;
 
 /** The first parts of the addresses that pages have, beside `/`. */
-const PAGES = ["sign-in", "endpoints", "hosts", "usage", "audit", "access"];
+const PAGES = ["sign-in", "endpoints", "hosts", "apps", "pods", "secrets", "usage", "audit", "access"];
 
 /** Outputs of jobs are shown as what they are, never as documents. */
 const POLICY = { "img-src": "'self' data:", "media-src": "data:" };
