@@ -1,5 +1,6 @@
 /**
- * The command line of `flash` and `edgerun`, which are one program: the commands are declared in `commands/`.
+ * The command line of `flash` and `edgerun`, which are one program: the commands are declared in `commands/`. `flash` has
+ * those of apps and containers, `edgerun` all of them.
  *
  * Each `<name>Command(cli)` declares arguments and options. Its action imports the function that does the work only
  * when it runs, so that no command loads what others need. It ends by returning or by throwing a Failure.
@@ -10,6 +11,13 @@ import type { Cli } from "./core/cli.ts";
 import { appCommand, authCommand, envCommand, loginCommand } from "./commands/account.ts";
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
+import {
+  endpointCommand,
+  hostCommand,
+  jobCommand,
+  logsCommand,
+  secretCommand,
+} from "./commands/operations.ts";
 import { diffCommand, versionsCommand, rollbackCommand } from "./commands/versions.ts";
 import { copyCommand } from "./commands/copy.ts";
 import { migrateCommand } from "./commands/migrate.ts";
@@ -64,6 +72,15 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   sshConfigCommand,
 ];
 
+/** Commands that `flash` does not have. */
+const EDGERUN_COMMANDS: typeof COMMANDS = [
+  endpointCommand,
+  jobCommand,
+  logsCommand,
+  hostCommand,
+  secretCommand,
+];
+
 /** Throws CommanderError when the command line is invalid, and when it asks for help. */
 export function flashProgram({ name, cli, configure, writeOutput, writeErrors }: ProgramSettings): Command {
   const program = new Command(name)
@@ -75,7 +92,8 @@ export function flashProgram({ name, cli, configure, writeOutput, writeErrors }:
     .option("--install-completion [shell]", "complete commands by the Tab key, in bash, zsh or fish")
     .exitOverride()
     .configureOutput({ writeOut: writeOutput, writeErr: writeErrors, outputError: () => {} });
-  for (const command of COMMANDS) program.addCommand(command(cli));
+  const commands = name === "edgerun" ? [...COMMANDS, ...EDGERUN_COMMANDS] : COMMANDS;
+  for (const command of commands) program.addCommand(command(cli));
   program.addCommand(devCommand(cli, "run"), { hidden: true });
   inherit(program);
   addCompletion(program);

@@ -21,12 +21,15 @@ const RETRY_MS = 200;
 
 type Turn = Pick<ExchangeRequest, "slots" | "holdMs"> & Partial<ExchangeRequest>;
 
+type AgentLoopSettings = { readonly endpointId: string; readonly knowsShards?: boolean };
+
 export class AgentLoop {
   readonly #host: Host;
   readonly #path: string;
   readonly #session = randomUUID();
   readonly #openTurns = new Set<number>();
   readonly #workerId: string;
+  readonly #shards: Pick<ExchangeRequest, "shards">;
   #turn = 0;
   /** Jobs that it may still take. */
   #left = Number.POSITIVE_INFINITY;
@@ -37,8 +40,9 @@ export class AgentLoop {
   /** The first call was answered: the endpoint knows this agent. */
   readonly answered: Promise<void>;
 
-  constructor(host: Host, endpointId: string) {
+  constructor(host: Host, { endpointId, knowsShards = false }: AgentLoopSettings) {
     this.#host = host;
+    this.#shards = knowsShards ? { shards: 0 } : {};
     this.#path = `/agent/v1/endpoints/${endpointId}/exchange`;
     // One worker with all slots, as the other contestants have one worker that runs so many jobs at once.
     const [workerId] = host.workerIds;
@@ -90,6 +94,7 @@ export class AgentLoop {
       held: [],
       reports: [],
       chunks: [],
+      ...this.#shards,
       ...turn,
     };
     this.#openTurns.add(number);

@@ -3,11 +3,14 @@ import { answerCommands, readSettings } from "../process/commands.ts";
 import { joinFleet, type HostSettings } from "./agent-host.ts";
 import { AgentLoop } from "./agent-loop.ts";
 
-export type AgentSettings = HostSettings;
+export type AgentSettings = HostSettings & {
+  /** The endpoint may get further objects, of which the agent wants no jobs. */
+  readonly knowsShards?: boolean;
+};
 
 const settings = readSettings<AgentSettings>();
 const host = await joinFleet(settings);
-const loop = new AgentLoop(host, settings.endpointId);
+const loop = new AgentLoop(host, settings);
 await loop.answered;
 
 const commands = {

@@ -30,7 +30,10 @@ export async function startEdgerun(): Promise<Contestant> {
 }
 
 /** The endpoint and the agent on an edge that runs; disposing of it leaves the edge. */
-export async function edgerunOn(edge: Edge): Promise<Contestant & { readonly worker: CommandedWorker }> {
+export async function edgerunOn(
+  edge: Edge,
+  { knowsShards = false }: Pick<AgentSettings, "knowsShards"> = {},
+): Promise<Contestant & { readonly worker: CommandedWorker }> {
   const api = edge.management;
   const endpointId = await createEndpoint(api, { name: "bench", workers: READY_WORKERS });
   const settings: AgentSettings = {
@@ -38,6 +41,7 @@ export async function edgerunOn(edge: Edge): Promise<Contestant & { readonly wor
     joinToken: await createJoinToken(api, "bench"),
     endpointId,
     workers: READY_WORKERS,
+    knowsShards,
   };
   const agent = await Child.start<AgentCommands>(new URL("agent-process.ts", import.meta.url), settings);
   return {

@@ -12,6 +12,7 @@ const lineSchema = z.looseObject({
   /** When it was printed, in ms. */
   at: z.number().optional(),
   jobId: z.string().optional(),
+  workerId: z.string().optional(),
 });
 export type LogLine = z.infer<typeof lineSchema>;
 
@@ -20,6 +21,8 @@ export type LogReader = {
   readonly since: () => number;
   /** How many of the lines that were printed before the call are sent: the last ones. */
   readonly limit: number;
+  /** Further parameters of the query, each after an &. */
+  readonly filter?: string;
   readonly onOpen?: () => void;
   readonly onLine: (line: LogLine) => void;
   readonly signal: AbortSignal;
@@ -48,10 +51,10 @@ export async function followEndpointLog(
 async function readEndpointLog(
   service: Service,
   endpointId: string,
-  { since, limit, onOpen, onLine, signal }: LogReader,
+  { since, limit, filter = "", onOpen, onLine, signal }: LogReader,
 ): Promise<boolean> {
   const response = await service
-    .request(`/v2/${endpointId}/logs?limit=${limit}&since=${since()}`, {
+    .request(`/v2/${endpointId}/logs?limit=${limit}&since=${since()}${filter}`, {
       headers: { Accept: "text/event-stream" },
       signal,
     })

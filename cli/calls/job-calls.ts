@@ -172,7 +172,7 @@ function jsonHeaders(): Record<string, string> {
   return { "Content-Type": "application/json" };
 }
 
-const jobSchema = z.looseObject({
+export const jobSchema = z.looseObject({
   id: z.string(),
   status: z.enum(WIRE_STATUSES),
   workerId: z.string().optional(),
@@ -202,12 +202,12 @@ export function answerWith({ json }: FollowedJob): Response {
   return new Response(json, { headers: { "Content-Type": "application/json" } });
 }
 
-export function isFinal({ status }: FollowedJob): boolean {
+export function isFinal({ status }: Pick<FollowedJob, "status">): boolean {
   return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
 }
 
 /** Why a job failed: the structured error of the runtime, or a plain message. */
-export function errorOf({ status, error }: FollowedJob): JobError {
+export function errorOf({ status, error }: Pick<FollowedJob, "status" | "error">): JobError {
   const message = typeof error === "string" ? error : JSON.stringify(error ?? status);
   const structured = jobErrorSchema.safeParse(parseJson(message));
   return structured.success ? structured.data : { error_type: status, error_message: message };

@@ -113,10 +113,20 @@ export class Service {
     return await this.#retrying(() => this.#call(operation, variables));
   }
 
-  /** Reads a JSON document below the service's URL; retries like a query. */
-  async read<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema>> {
+  /**
+   * Reads a JSON document below the service's URL, or what a request answers that may safely be sent twice; retries like
+   * a query.
+   */
+  async read<Schema extends z.ZodType>(
+    path: string,
+    schema: Schema,
+    init: RequestInit = {},
+  ): Promise<z.output<Schema>> {
     return await this.#retrying(async () => {
-      const response = await this.request(path, { signal: AbortSignal.timeout(READ_LIMIT_MS) });
+      const response = await this.request(path, {
+        ...init,
+        signal: AbortSignal.timeout(READ_LIMIT_MS),
+      });
       const body = parseJson(await response.text());
       const found = schema.safeParse(body);
       if (response.ok && found.success) return found.data;

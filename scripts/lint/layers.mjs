@@ -266,6 +266,7 @@ export const LAYERS = {
     "cli/build",
     "cli/calls",
   ],
+  "cli/account": [...SHARED, "cli/core", "cli/terminal", "cli/service", "cli/configuration", "cli/calls"],
   "cli/releases": [...SHARED, "cli/core", "cli/terminal", "cli/service", "cli/deploy"],
   "cli/apps": ["cli/core", "cli/terminal", "cli/project", "cli/service", "cli/configuration", "cli/deploy"],
   // Secret references are read by the rules of the edge that fills them.
@@ -343,6 +344,7 @@ export const LAYERS = {
     "load:cli/build",
     "load:cli/deploy",
     "load:cli/apps",
+    "load:cli/account",
     "load:cli/releases",
     "load:cli/migrate",
     "load:cli/dev",

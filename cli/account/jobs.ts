@@ -1,0 +1,165 @@
+/** What `edgerun job` does. */
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import * as z from "zod";
+import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
+import { parseJson } from "../../src/std/json.ts";
+import { errorOf, isFinal, jobSchema } from "../calls/job-calls.ts";
+import type { Cli } from "../core/cli.ts";
+import { ago, counted } from "../core/format.ts";
+import { inStep } from "../core/terminal.ts";
+import type { Service } from "../service/service.ts";
+import { openEndpoint, type OpenedEndpoint } from "./endpoints.ts";
+
+/** Limit of a long poll. */
+const POLL_MS = 10_000;
+
+const stateSchema = z.object({ id: z.string(), status: z.string() });
+const optionalMs = z.number().optional();
+const rowsSchema = z.object({
+  requests: z.array(
+    z.looseObject({
+      id: z.string(),
+      status: z.string(),
+      createdAt: z.number(),
+      delayTime: optionalMs,
+      executionTime: optionalMs,
+      error: z.string().optional(),
+    }),
+  ),
+  total: z.number(),
+});
+
+export async function runJob(
+  cli: Cli,
+  nameOrId: string,
+  { input, wait }: { readonly input: string; readonly wait: boolean },
+): Promise<void> {
+  const value = await readInput(input);
+  const opened = await openEndpoint(cli, nameOrId);
+  const { service, endpoint } = opened;
+  const submitted = await service.read(`/v2/${endpoint.id}/run`, stateSchema, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Idempotency-Key": randomUUID() }, // so that a repeated call makes no second job
+    body: JSON.stringify({ input: value }),
+  });
+  if (!wait) return showState(cli, submitted);
+  await showResult(cli, opened, submitted.id);
+}
+
+export async function showJob(
+  cli: Cli,
+  nameOrId: string,
+  { id, wait }: { readonly id: string; readonly wait: boolean },
+): Promise<void> {
+  const opened = await openEndpoint(cli, nameOrId);
+  if (wait) return await showResult(cli, opened, id);
+  const job = await opened.service.read(pathOf(opened, "status", id), jobSchema);
+  cli.terminal.json(job);
+  if (cli.terminal.isJson) return;
+  cli.terminal.say(`${job.id}  ${job.status}${job.queue ? `  ${job.queue.detail ?? job.queue.reason}` : ""}`);
+  if (job.status === "FAILED") cli.terminal.say(errorOf(job).error_message);
+  if (job["output"] !== undefined) cli.terminal.say(JSON.stringify(job["output"], null, 2));
+}
+
+export async function listJobs(
+  cli: Cli,
+  nameOrId: string,
+  { status, limit }: { readonly status?: string; readonly limit: number },
+): Promise<void> {
+  const { service, endpoint } = await openEndpoint(cli, nameOrId);
+  const filter = status === undefined ? "" : `&status=${encodeURIComponent(status)}`;
+  const page = await service.read(`/v2/${endpoint.id}/requests?limit=${limit}${filter}`, rowsSchema);
+  cli.terminal.json(page);
+  if (cli.terminal.isJson) return;
+  if (page.requests.length === 0) return cli.terminal.say(`Endpoint ${endpoint.name} has no such jobs.`);
+  const now = Date.now();
+  cli.terminal.table(
+    ["ID", "STATUS", "CREATED", "QUEUED", "RAN"],
+    page.requests.map((row) => [
+      row.id,
+      row.status,
+      ago(new Date(row.createdAt).toISOString(), now),
+      secondsOf(row.delayTime),
+      secondsOf(row.executionTime),
+    ]),
+  );
+  const more = page.total - page.requests.length;
+  if (more > 0) cli.terminal.say(`${counted(more, "more job")}: --limit shows more.`);
+}
+
+/** `cancel` and `retry`. */
+export async function changeJob(
+  cli: Cli,
+  nameOrId: string,
+  { id, operation }: { readonly id: string; readonly operation: "cancel" | "retry" },
+): Promise<void> {
+  const opened = await openEndpoint(cli, nameOrId);
+  showState(cli, await opened.service.read(pathOf(opened, operation, id), stateSchema, { method: "POST" }));
+}
+
+function pathOf({ endpoint }: OpenedEndpoint, operation: string, jobId: string): string {
+  return `/v2/${endpoint.id}/${operation}/${encodeURIComponent(jobId)}`;
+}
+
+function showState(cli: Cli, state: z.infer<typeof stateSchema>): void {
+  cli.terminal.json(state);
+  if (!cli.terminal.isJson) cli.terminal.say(`${state.id}  ${state.status}`);
+}
+
+/** Waits for the end of a job; its output is the result of the command. */
+async function showResult(cli: Cli, opened: OpenedEndpoint, id: string): Promise<void> {
+  const { endpoint } = opened;
+  const failed = `Job ${id} goes on. See it: edgerun job get ${endpoint.name} ${id}. End it: edgerun job cancel ${endpoint.name} ${id}`;
+  cli.onForceQuit?.(() => [failed]);
+  const job = await inStep(cli.terminal, { title: `Job ${id}`, failed }, async (step) => {
+    const ended = await untilEnded(opened.service, pathOf(opened, "status-sync", id), (detail) =>
+      step.update(detail),
+    );
+    const time = `${secondsOf(ended.executionTime)}, waited ${secondsOf(ended.delayTime)}`;
+    if (ended.status === "COMPLETED") step.done(`Job ${id} (${time})`);
+    else step.fail(`Job ${id} ended as ${ended.status}`);
+    return ended;
+  }).catch((error: unknown) => {
+    if (cli.signal.aborted) cli.terminal.warn(failed);
+    throw error;
+  });
+  if (cli.terminal.isJson) cli.terminal.json(job);
+  else if (job["output"] !== undefined) cli.terminal.writeResult(JSON.stringify(job["output"], null, 2));
+  if (job.status === "COMPLETED") return;
+  const { error_type, error_message, error_traceback } = errorOf(job);
+  throw new Failure(`${error_type}: ${error_message}`, error_traceback?.split("\n") ?? []);
+}
+
+async function untilEnded(service: Service, path: string, show: (detail: string) => void) {
+  while (true) {
+    const job = await service.read(`${path}?wait=${POLL_MS}`, jobSchema);
+    if (isFinal(job)) return job;
+    show(job.queue === undefined ? job.status : (job.queue.detail ?? job.queue.reason));
+  }
+}
+
+/** JSON as it is written, of a file after @, or of the standard input for "-". */
+async function readInput(written: string): Promise<unknown> {
+  const json = await textOf(written);
+  const value = parseJson(json);
+  if (value !== undefined) return value;
+  throw new Failure(
+    "The input is not JSON.",
+    [`Write --input '{"name": "you"}', --input @file.json, or --input - for the standard input.`],
+    EXIT_USAGE,
+  );
+}
+
+async function textOf(written: string): Promise<string> {
+  if (written === "-") return await text(process.stdin);
+  if (!written.startsWith("@")) return written;
+  return await readFile(written.slice(1), "utf8").catch((error: unknown) => {
+    throw new Failure(`The input cannot be read: ${(error as Error).message}`);
+  });
+}
+
+function secondsOf(ms: number | undefined): string {
+  return ms === undefined ? "-" : `${(ms / 1_000).toFixed(1)} s`;
+}
