@@ -211,6 +211,7 @@ export class Agent {
       pods: this.#pods,
       timing: this.#timing,
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
+      gpus: () => this.#inventory.current().gpus,
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
       onStateChange: (isNewState) => this.#stateChanged(isNewState),
       onContainerEnd: (workerId, reason) => this.#tunnels.workerEnded(workerId, reason),

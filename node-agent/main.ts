@@ -124,6 +124,14 @@ program
       .env("EDGERUN_CLUSTER_ADDRESS")
       .argParser(readIPv4),
   )
+  .addOption(
+    new Option(
+      "--mps-directory <directory>",
+      "where the MPS daemon of this machine listens, such as /tmp/nvidia-mps: workers that share a GPU use it",
+    )
+      .env("EDGERUN_MPS_DIRECTORY")
+      .argParser(readPath),
+  )
   .option("--create-volumes", "make a network volume here when a worker wants one that is not there", false)
   .addOption(
     new Option(

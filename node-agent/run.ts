@@ -66,6 +66,8 @@ export type RunSettings = {
   readonly publicPorts: PortRange;
   /** Address at which the other hosts of the account reach pods of clusters; absent: they do not. */
   readonly clusterAddress?: string;
+  /** Where the MPS daemon of this machine listens; absent where its owner runs none. */
+  readonly mpsDirectory?: string;
   readonly metricsPort?: number;
   readonly metricsAddress: string;
   readonly logLevel: LogLevel;
@@ -125,6 +127,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     desktop: isDesktop ? new Desktop(desktopGpus) : undefined,
     ...(settings.network !== undefined && { networkName: settings.network }),
     clusterAddress,
+    mpsDirectory: settings.mpsDirectory,
     allowedNetworks: settings.allowNetwork,
     isOpenNetworkAllowed: settings.allowOpenNetwork,
     allowedRegistries: settings.allowRegistry,

@@ -91,7 +91,7 @@ function outputType(type: GraphQLOutputType, selected: SelectionSetNode | undefi
     : selected
       ? objectType(inner as GraphQLOutputType, selected)
       : leafType(getNamedType(inner));
-  return isNonNullType(type) || written === "null" ? written : `${written} | null`;
+  return isNonNullType(type) || written === "null" || written === "unknown" ? written : `${written} | null`;
 }
 
 /** Only a union of types needs parentheses. */

@@ -98,6 +98,10 @@ const metrics = createRoute({
   },
   component: lazyRouteComponent(() => import("./pages/metrics.tsx"), "MetricsTab"),
 });
+const versions = createRoute({
+  ...ofEndpoint("versions"),
+  component: lazyRouteComponent(() => import("./pages/versions.tsx"), "VersionsTab"),
+});
 const settings = createRoute({
   ...ofEndpoint("settings"),
   component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsTab"),
@@ -143,7 +147,7 @@ export const router = createRouter({
     signedIn.addChildren([
       overview,
       newEndpoint,
-      endpoint.addChildren([jobs, run, workers, logs, metrics, settings]),
+      endpoint.addChildren([jobs, run, workers, logs, metrics, versions, settings]),
       job,
       hosts,
       pods,

@@ -15,6 +15,8 @@ export type AgentEvent =
   | "cluster_network_failed"
   | "disk_watch_failed"
   | "worker_over_disk"
+  | "worker_over_gpu_memory"
+  | "gpu_memory_watch_failed"
   | "command_not_recorded"
   | "left_command_ended"
   | "left_command_not_ended"

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Gpu } from "../../src/contract/agent/agent.ts";
 import { GPU_TIERS, tierOfModel } from "../../src/catalog/gpu-cards.ts";
+import { withMigDevices } from "./mig-devices.ts";
 import type { GpuTelemetry } from "../../src/contract/agent/telemetry.ts";
 
 const run = promisify(execFile);
@@ -22,14 +23,22 @@ const TELEMETRY_COLUMNS = [
 ];
 
 export type GpuReading =
-  | { readonly kind: "found"; readonly gpus: readonly Gpu[] }
+  | {
+      readonly kind: "found";
+      readonly gpus: readonly Gpu[];
+      /** Some card is in MIG mode: its parts are listed elsewhere. */
+      readonly hasDividedCards?: boolean;
+    }
   /** The machine has no NVIDIA driver, so no usable GPU. */
   | { readonly kind: "absent" }
   | { readonly kind: "failed"; readonly detail: string };
 
 export async function readGpus(command = "nvidia-smi"): Promise<GpuReading> {
   try {
-    return parseGpuQuery(await query(command, GPU_COLUMNS, QUERY_LIMIT_MS));
+    const reading = parseGpuQuery(await query(command, GPU_COLUMNS, QUERY_LIMIT_MS));
+    if (reading.kind !== "found" || !reading.hasDividedCards) return reading;
+    const { stdout } = await run(command, ["-L"], { timeout: QUERY_LIMIT_MS });
+    return { ...reading, gpus: withMigDevices(reading.gpus, stdout) };
   } catch (error) {
     if (hasField(error, "code") && error.code === "ENOENT") return { kind: "absent" };
     if (hasField(error, "killed") && error.killed === true) {
@@ -48,7 +57,8 @@ export function parseGpuQuery(text: string): GpuReading {
     .filter((line) => line !== "")
     .map((line) => line.split(",").map((field) => field.trim()));
   const gpus = rows.flatMap((row) => parseRow(row) ?? []);
-  if (gpus.length > 0) return { kind: "found", gpus };
+  const hasDividedCards = rows.some(([, , , migMode]) => migMode === "Enabled");
+  if (gpus.length > 0) return { kind: "found", gpus, ...(hasDividedCards && { hasDividedCards }) };
   if (rows.length === 0 || /no devices were found/i.test(text)) return { kind: "found", gpus: [] };
   return failed(lines.filter((line) => line !== "").join(" "));
 }

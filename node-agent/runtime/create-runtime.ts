@@ -36,6 +36,7 @@ export type RuntimeSettings = Pick<
   | "isOpenNetworkAllowed"
   | "allowedRegistries"
   | "desktop"
+  | "mpsDirectory"
 > & {
   readonly hostId: string;
   readonly stateDir: string;

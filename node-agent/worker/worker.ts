@@ -61,7 +61,7 @@ export type WorkerOptions = ContainerOptions &
     readonly onContainerEnd: (workerId: string, reason: string) => Promise<void>;
     /** `isNewState`: more than the detail has changed. */
     readonly onStateChange: (isNewState: boolean) => void;
-    /** The id of a draining worker that still runs on GPUs of the assignment; undefined for none. */
+    /** The id of a draining worker that leaves no room on the GPUs of the assignment; undefined for none. */
     readonly gpuHolder: (assignment: AssignmentOutline) => string | undefined;
   };
 

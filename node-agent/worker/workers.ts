@@ -246,14 +246,29 @@ export class Workers implements AdmissionControl {
     void running.finally(() => this.#running.delete(running));
   }
 
-  /** Fleet gives GPUs of a host that was lost to others, while its workers still end their jobs there. */
-  #gpuHolder({ workerId, gpuIndexes }: AssignmentOutline): string | undefined {
-    const holds = (other: Worker): boolean =>
-      other.workerId !== workerId &&
-      other.isDraining &&
-      other.usesGpus &&
-      other.assignment.gpuIndexes.some((index) => gpuIndexes.includes(index));
-    return [...this.#workers.values()].find(holds)?.workerId ?? this.#unclaimed.holderOf(gpuIndexes);
+  /**
+   * Fleet gives GPUs of a host that was lost to others, while its workers still end their jobs there. Those that share a
+   * GPU wait only where they do not fit on it together.
+   */
+  #gpuHolder(outline: AssignmentOutline): string | undefined {
+    const { workerId, gpuIndexes } = outline;
+    const others = [...this.#workers.values()].filter(
+      (other) => other.workerId !== workerId && other.usesGpus && sharesGpu(other.assignment, outline),
+    );
+    const draining = others.filter(({ isDraining }) => isDraining);
+    const all = others.map(({ assignment }) => assignment);
+    const holder = draining.find(
+      ({ assignment }) => assignment.gpuMemoryMb === undefined || !this.#fitsBeside(outline, all),
+    );
+    return holder?.workerId ?? this.#unclaimed.holderOf(gpuIndexes);
+  }
+
+  #fitsBeside(outline: AssignmentOutline, others: readonly AssignmentOutline[]): boolean {
+    const gpus = this.#options.gpus().filter(({ index }) => outline.gpuIndexes.includes(index));
+    return gpus.every(({ index, memoryMb }) => {
+      const all = [outline, ...others.filter(({ gpuIndexes }) => gpuIndexes.includes(index))];
+      return all.reduce((sum, { gpuMemoryMb = Infinity }) => sum + gpuMemoryMb, 0) <= memoryMb;
+    });
   }
 
   #otherEnded(): void {
@@ -300,6 +315,10 @@ export class Workers implements AdmissionControl {
     await Promise.all(found.map(({ workerId }) => runtime.remove(workerId)));
     for (const { assignment } of journal.workers()) journal.removeWorker(assignment.workerId);
   }
+}
+
+function sharesGpu(one: AssignmentOutline, other: AssignmentOutline): boolean {
+  return one.gpuIndexes.some((index) => other.gpuIndexes.includes(index));
 }
 
 /** A worker of this host, as far as reconciling is concerned. */

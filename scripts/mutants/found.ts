@@ -124,8 +124,8 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   mutant("U19", "await before();", "void before();", "lifecycle/standby"),
   mutant(
     "S20",
-    "other.workerId !== workerId && other.isDraining &&",
-    "false && other.isDraining &&",
+    "const draining = others.filter(({ isDraining }) => isDraining);",
+    "const draining = others.filter(() => false);",
     "agent-workers",
   ),
   mutant(

@@ -25,6 +25,8 @@ export type EndpointConfig = {
   readonly gpuTiers: readonly string[];
   readonly excludedGpuModels: readonly string[];
   readonly gpuCount: number;
+  /** GPU memory that each worker declares, in GB of 10^9 bytes; 0 or absent: it has its GPUs to itself. */
+  readonly gpuMemoryGb?: number;
   readonly locations: readonly string[];
   /** Jobs that may wait at once; QUEUE_DEPTH_MAX when absent, as in what objects stored before. */
   readonly queueDepthMax?: number;
@@ -55,3 +57,6 @@ export const SHARE_PRIORITIES = ["LOW", "NORMAL", "HIGH"] as const;
 export type SharePriority = (typeof SHARE_PRIORITIES)[number];
 export const SHARE_WEIGHT_DEFAULT = 1;
 export const SHARE_WEIGHT_MAX = 1_000;
+
+/** GB of GPU memory that a worker may declare: beyond the largest cards. */
+export const GPU_MEMORY_GB_MAX = 1_000;

@@ -145,6 +145,7 @@ export function toEndpointConfig(
     gpuTiers: isGpu ? gpus.tiers : [],
     excludedGpuModels: isGpu ? gpus.excludedModels : [],
     gpuCount: isGpu ? record.gpuCount : 0,
+    gpuMemoryGb: isGpu ? record.gpuMemoryGb : 0,
     locations: splitList(record.locations),
     instanceIds: record.instanceIds,
     networkVolumeIds: volumesOf(record),

@@ -155,6 +155,8 @@ export const endpoint = sqliteTable(
     /** As written by the client; null for a CPU endpoint. */
     gpuIds: text("gpu_ids"),
     gpuCount: integer("gpu_count").notNull(),
+    /** GPU memory that each worker declares; 0 for none, which leaves it its GPUs to itself. */
+    gpuMemoryGb: integer("gpu_memory_gb").notNull().default(0),
     /** CPU sizes; empty for a GPU endpoint. */
     instanceIds: strings("instance_ids").notNull(),
     idleTimeoutSeconds: integer("idle_timeout_seconds").notNull(),

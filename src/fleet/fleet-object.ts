@@ -397,6 +397,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
         endpointId,
         version,
         gpuIndexes,
+        ...(size?.gpuMemoryMb !== undefined && { gpuMemoryMb: size.gpuMemoryMb }),
         ...(standbyAt !== null && { mode: "standby" as const }),
         ...(isPod && {
           isPod: true as const,

@@ -44,7 +44,7 @@ export function takeFleetSnapshot(
     .filter((host) => host.accountId === accountId && host.removedAt === null)
     .map(({ hostId, name, inventory }) => {
       const workers = store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
-      const taken = workers.reduce((sum, { gpuIndexes }) => sum + gpuIndexes.length, 0);
+      const taken = new Set(workers.flatMap(({ gpuIndexes }) => gpuIndexes)).size;
       return {
         hostId,
         name,

@@ -40,6 +40,8 @@ export type AssignedWorker = {
   readonly endpointId: string;
   readonly version: number;
   readonly gpuIndexes: readonly number[];
+  /** What it may take of each of these, which it shares; absent: they are its own. */
+  readonly gpuMemoryMb?: number | undefined;
   /** Absent for one that runs. */
   readonly mode?: "standby";
   /** It is a pod, whose id its `workerId` and `endpointId` are. */
@@ -196,6 +198,8 @@ export type WorkerView = {
   readonly dataCenterId: string;
   /** Models of the GPUs that it has. */
   readonly gpuModels: readonly string[];
+  /** What it has of each of these: 1 where it has the GPU to itself. */
+  readonly gpuParts: readonly number[];
   /** What it may use of its host beside GPUs; null where nothing limits it. */
   readonly limits: WorkerLimits | null;
   /** Its host simulates the GPUs. */

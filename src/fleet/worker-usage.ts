@@ -5,6 +5,7 @@ import { costWithin, VCPU, workerHours } from "../domain/metrics/worker-usage.ts
 import type { Inventory } from "../contract/agent/agent.ts";
 import { nominalPrice, workerPrice } from "../domain/costs/host-price.ts";
 import type { GpuPrices } from "../domain/costs/nominal-prices.ts";
+import { cardsOf, cardsTaken } from "../domain/placement/gpu-memory.ts";
 import type { FleetStore, HostRecord, WorkerRecord } from "./fleet-store.ts";
 import type { PodStore } from "./pods/pod-store.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
@@ -60,7 +61,8 @@ export class WorkerUsage {
   }
 
   #priceOn({ inventory, price }: HostRecord, worker: WorkerRecord): number {
-    const host = { gpus: inventory.gpus.length, vcpus: inventory.cpuCount };
+    const gpus = inventory.gpus.reduce((sum, gpu) => sum + cardsOf(gpu), 0);
+    const host = { gpus, vcpus: inventory.cpuCount };
     return workerPrice(price, usedOf(worker, inventory), host, this.#gpuPrices);
   }
 
@@ -153,7 +155,7 @@ function usedOf({ gpuIndexes, size }: WorkerRecord, inventory: Inventory): UsedG
   const gpus: UsedGpus[] = [...Map.groupBy(taken, ({ name }) => name)].map(([model, group]) => ({
     model,
     tier: group[0]?.tier ?? null,
-    count: group.length,
+    count: cardsTaken({ gpuIndexes, size }, group),
   }));
   if (gpus.length === 0 && size) gpus.push({ model: VCPU, tier: null, count: size.cpuMilli / 1_000 });
   return gpus;

@@ -1,4 +1,5 @@
 /** Workers as users and endpoints see them. */
+import { cardsTaken } from "../domain/placement/gpu-memory.ts";
 import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { detailWithMoves } from "../domain/placement/worker-moves.ts";
 import type { WorkerSnapshot } from "../domain/jobs/queue-reason.ts";
@@ -51,6 +52,7 @@ export function viewOfWorker(store: FleetStore, worker: WorkerRecord): WorkerVie
   const isGpuSimulated = gpus.some((gpu) => gpu?.isSimulated === true);
   const dataCenterId = resolveDataCenter(inventory?.dataCenterId);
   const status = { state, detail, imageDigest, createdAt, start };
-  const hardware = { dataCenterId, gpuModels, limits, isGpuSimulated };
+  const gpuParts = gpus.map((gpu) => (gpu ? cardsTaken(worker, [gpu]) : 1));
+  const hardware = { dataCenterId, gpuModels, gpuParts, limits, isGpuSimulated };
   return { workerId, endpointId, hostId, version, ...hardware, ...status };
 }

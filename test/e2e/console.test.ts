@@ -149,6 +149,14 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
     await page.goto(`${url}${endpoint}/workers`);
     await page.getByText("All have the newest version.").waitFor();
     expect(await page.getByRole("table", { name: "Workers" }).getByRole("row").count()).toBeGreaterThan(1);
+
+    await page.goto(`${url}${endpoint}/versions`);
+    await page.getByText("env FIXED=1").waitFor();
+    await page.getByRole("button", { name: "Go back to version 1" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Go back to version 1" }).click();
+    await page.getByRole("heading", { name: "Version 3" }).waitFor();
+    await page.goto(`${url}${endpoint}/settings`);
+    expect(await page.getByLabel("Start command").inputValue()).toBe(`node ${WORKER}`);
   });
 
   test("secrets and keys are made, and removed only after a question", async ({ expect }) => {
@@ -224,7 +232,9 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
     async (colorScheme, { expect }) => {
       const axe = await readFile(AXE, "utf8");
       await page.emulateMedia({ colorScheme });
-      const tabs = ["", "/run", "/workers", "/logs", "/metrics", "/settings"].map((tab) => endpoint + tab);
+      const tabs = ["", "/run", "/workers", "/logs", "/metrics", "/versions", "/settings"].map(
+        (tab) => endpoint + tab,
+      );
       const pages = [
         "/",
         "/endpoints/new",
@@ -251,6 +261,13 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
       }
     },
   );
+
+  test("an endpoint is deleted after a question, with its workers", async () => {
+    await page.goto(`${url}${endpoint}/settings`);
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "No endpoint yet" }).waitFor();
+  });
 
   test("who signs out is out, also with a copy of the cookie, and nothing came from elsewhere", async ({
     expect,

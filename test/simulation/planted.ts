@@ -449,8 +449,8 @@ const OWN: readonly Mutant[] = [
   mutant("N2", "if (free.length < count || !contains(capacity.free, size)) {", "if (free.length < count) {"),
   mutant(
     "N3",
-    'if (gpuTiers.length > 0) return gpuTiers.map((tier) => ({ kind: "gpu", tier }));',
-    'if (gpuTiers.length > 0) return gpuTiers.toSorted().map((tier) => ({ kind: "gpu", tier }));',
+    'if (gpuTiers.length > 0) return gpuTiers.map((tier) => ({ kind: "gpu", tier, ...declared }));',
+    'if (gpuTiers.length > 0) return gpuTiers.toSorted().map((tier) => ({ kind: "gpu", tier, ...declared }));',
   ),
   mutant(
     "N4",
@@ -566,6 +566,27 @@ const OWN: readonly Mutant[] = [
   // Endpoints that share GPUs
   mutant("GW1", "return this.#isUnsent && !this.#isSending && now >= this.#dueAt;", "return false;"),
   mutant("GW2", "new Set(workersIn(contention?.whenFree ?? NONE, reported))", "new Set<string>()"),
+  // Workers that share a GPU
+  mutant(
+    "GM1",
+    "return this.takenMbOf(index) + gpuMemoryMb <= memoryMb;",
+    "return this.takenMbOf(index) < memoryMb;",
+  ),
+  mutant(
+    "GM2",
+    "if (gpuMemoryMb === undefined) return this.isFree({ index });",
+    "if (gpuMemoryMb === undefined) return this.takenMbOf(index) < memoryMb;",
+  ),
+  mutant(
+    "GM3",
+    "({ assignment }) => assignment.gpuMemoryMb === undefined || !this.#fitsBeside(outline, all),",
+    "({ assignment }) => assignment.gpuMemoryMb === undefined,",
+  ),
+  mutant(
+    "GM4",
+    ": capacity.shareOf(requirement.gpuCount * partOf(request.gpuMemoryMb, card?.memoryMb ?? 0));",
+    ": capacity.shareOf(requirement.gpuCount);",
+  ),
   mutant("GW3", "if (statement.number !== this.#number) return;", "return;"),
 ];
 

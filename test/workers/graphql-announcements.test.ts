@@ -69,6 +69,7 @@ test("the object learns of a creation and of every change at once", async ({ exp
       excludedGpuModels: [],
       flashBootType: null,
       gpuCount: 2,
+      gpuMemoryGb: 0,
       locations: ["US", "EU-RO-1"],
       instanceIds: [],
       networkVolumeIds: [],

@@ -286,9 +286,35 @@ export const CHANGE_ENDPOINT: Operation<
 > =
   "mutation ChangeEndpoint($id: String, $imageName: String, $dockerArgs: String, $workersMin: Int, $workersMax: Int, $idleTimeout: Int) { saveEndpoint( input: { id: $id workersMin: $workersMin workersMax: $workersMax idleTimeout: $idleTimeout template: { imageName: $imageName, dockerArgs: $dockerArgs } } ) { id version } }";
 
-export type DeleteEndpoint = { readonly deleteEndpoint: null };
+export type DeleteEndpoint = {
+  readonly saveEndpoint: { readonly id: string | null } | null;
+  readonly deleteEndpoint: null;
+};
 export const DELETE_ENDPOINT: Operation<DeleteEndpoint, { readonly id?: string | null }> =
-  "mutation DeleteEndpoint($id: String) { deleteEndpoint(id: $id) }";
+  "mutation DeleteEndpoint($id: String) { saveEndpoint(input: { id: $id, workersMin: 0, workersMax: 0 }) { id } deleteEndpoint(id: $id) }";
+
+export type Versions = {
+  readonly myself: {
+    readonly endpoint: {
+      readonly id: string | null;
+      readonly releases:
+        | readonly {
+            readonly version: number;
+            readonly createdAt: string;
+            readonly apiKeyName: string | null;
+            readonly flashBuildId: string | null;
+            readonly changes: readonly {
+              readonly field: string;
+              readonly old: unknown;
+              readonly new: unknown;
+            }[];
+          }[]
+        | null;
+    } | null;
+  } | null;
+};
+export const VERSIONS: Operation<Versions, { readonly id?: string | null }> =
+  "query Versions($id: String) { myself { endpoint(id: $id) { id releases { version createdAt apiKeyName flashBuildId changes { field old new } } } } }";
 
 export type Secrets = {
   readonly myself: {

@@ -17,6 +17,7 @@ import {
   HOSTS,
   OVERVIEW,
   PODS,
+  VERSIONS,
   SECRETS,
   USAGE,
 } from "./operations.ts";
@@ -179,3 +180,10 @@ export const appsQuery = queryOptions({
   queryFn: async ({ signal }) => (await query(APPS, {}, signal)).myself?.flashApps ?? [],
   refetchInterval: SELDOM_MS,
 });
+
+export const versionsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["versions", id],
+    queryFn: async ({ signal }) => (await query(VERSIONS, { id }, signal)).myself?.endpoint?.releases ?? [],
+    refetchInterval: SELDOM_MS,
+  });

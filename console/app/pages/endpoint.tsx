@@ -12,6 +12,7 @@ const TABS = [
   { to: "/endpoints/$endpointId/workers", title: "Workers" },
   { to: "/endpoints/$endpointId/logs", title: "Logs" },
   { to: "/endpoints/$endpointId/metrics", title: "Metrics" },
+  { to: "/endpoints/$endpointId/versions", title: "Versions" },
   { to: "/endpoints/$endpointId/settings", title: "Settings" },
 ] as const;
 

@@ -41,6 +41,28 @@ const containerOptions = (worker: WorkerSpec, how: ContainerSettings, share: Hos
   optionsOf(worker, how, share);
 
 describe("containerOptions", () => {
+  test("asks for parts of cards by their names", ({ expect }) => {
+    const { HostConfig, Env } = containerOptions({ ...spec, gpuDevices: ["MIG-1"] }, settings);
+    expect(HostConfig?.DeviceRequests).toMatchObject([{ DeviceIDs: ["MIG-1"] }]);
+    expect(Env).toContain("NVIDIA_VISIBLE_DEVICES=MIG-1");
+  });
+
+  test("gives the pipes of MPS to workers that share a GPU, and to no others", ({ expect }) => {
+    const withMps = { ...settings, mpsDirectory: "/tmp/pipes" };
+    const sharing = { ...spec, gpuIndexes: [1], gpuMemoryMb: 3_814 };
+    const { HostConfig, Env, Labels } = containerOptions(sharing, withMps);
+    expect(HostConfig).toMatchObject({
+      IpcMode: "host",
+      Mounts: [{ Source: "/tmp/pipes", Target: "/tmp/nvidia-mps" }],
+    });
+    expect(Env).toContain("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=3814M");
+    expect(Labels).toMatchObject({ "edgerun.gpu-memory-mb": "3814" });
+    for (const other of [containerOptions(spec, withMps), containerOptions(sharing, settings)]) {
+      expect(other.HostConfig).toMatchObject({ IpcMode: "private" });
+      expect(other.Env?.join()).not.toContain("MPS");
+    }
+  });
+
   test("asks for exactly the worker's own GPUs", ({ expect }) => {
     const options = containerOptions(spec, settings);
     expect(options.HostConfig?.DeviceRequests).toEqual([

@@ -4,7 +4,8 @@
  * C1  The few capabilities that root needs inside its own files and processes, and in a pod for a login; no new
  *     privileges, bounded processes and memory; never privileged. Nothing of a template or image can change that.
  * C2  Nothing of the host is mounted but the worker's own network volume, the pod's own local volume, and the files
- *     of its app and its models, which it may read only; least of all the Docker socket.
+ *     of its app and its models, which it may read only; least of all the Docker socket. Where the owner of the host runs
+ *     MPS, workers that share a GPU have its pipes and the host's shared memory as well.
  * C3  A container sees the GPUs that are its own and no others, whatever its image or template asks for.
  * C4  Docker never restarts a container: whether a worker runs again is the edge's decision.
  */
@@ -15,7 +16,7 @@ import { artifactEnvironment } from "../../artifacts/artifact-environment.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
 import { folderOf, modelEnvironment } from "../../models/model-environment.ts";
 import { readStartCommand } from "../interface/start-command.ts";
-import type { PodShare, WorkerSpec } from "../interface/runtime.ts";
+import { gpuDevicesOf, type PodShare, type WorkerSpec } from "../interface/runtime.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -27,6 +28,7 @@ const ARTIFACT_LABEL = "edgerun.artifact";
 const MODELS_LABEL = "edgerun.models";
 const DISK_LABEL = "edgerun.disk-bytes";
 const VOLUME_LABEL = "edgerun.volume-bytes";
+const GPU_MEMORY_LABEL = "edgerun.gpu-memory-mb";
 const ALLOWED_VOLUME_LABEL = "edgerun.allowed-volume-bytes";
 
 /** Upper limit of the shared memory between a worker's processes; only what is used counts as memory. */
@@ -49,6 +51,9 @@ export const VOLUME_MOUNT = "/runpod-volume";
 /** Where workers expect models, each in its folder. */
 export const HUB_MOUNT = `${VOLUME_MOUNT}/huggingface-cache/hub`;
 
+/** Where clients of MPS look for its daemon. */
+const MPS_MOUNT = "/tmp/nvidia-mps";
+
 /** Docker's measure of a whole CPU, and the largest that it takes. */
 const SHARES_PER_CPU = 1_024;
 const SHARES_MAX = 262_144;
@@ -65,6 +70,8 @@ export type ContainerSettings = {
   readonly clearsPreloads: boolean;
   readonly pidsLimit: number;
   readonly cpuCount: number;
+  /** Where the MPS daemon of this host listens; absent where its owner runs none. */
+  readonly mpsDirectory?: string | undefined;
 };
 
 /** What of the host a container is given. */
@@ -140,6 +147,7 @@ export function containerOptions(
       ...(spec.pod?.volumePath && !share.volumePath && { [VOLUME_LABEL]: String(spec.pod.volumeInGb * 1e9) }),
       ...(share.allowedVolumeBytes > 0 && { [ALLOWED_VOLUME_LABEL]: String(share.allowedVolumeBytes) }),
       ...(share.artifact && spec.artifact && { [ARTIFACT_LABEL]: spec.artifact.sha256 }),
+      ...(spec.gpuMemoryMb !== undefined && { [GPU_MEMORY_LABEL]: String(spec.gpuMemoryMb) }),
       ...(share.models.length > 0 && { [MODELS_LABEL]: share.models.map(({ id }) => id).join(",") }),
     },
     HostConfig: hostConfig(spec, settings, share),
@@ -180,14 +188,14 @@ function hostConfig(spec: WorkerSpec, settings: ContainerSettings, share: HostSh
     Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
     ...cpuAndMemory(spec, settings),
     ...(share.hasDiskQuota && { StorageOpt: { size: String(diskBytes(spec)) } }),
-    ShmSize: SHARED_MEMORY_BYTES,
-    IpcMode: "private",
+    ...(!usesMps(spec, settings) && { ShmSize: SHARED_MEMORY_BYTES }),
+    IpcMode: usesMps(spec, settings) ? "host" : "private", // clients of MPS share memory with its server
     CgroupnsMode: "private",
     NetworkMode: networkOf(spec, settings),
     RestartPolicy: { Name: "no" }, // C4
     LogConfig: LOG_CONFIG,
     ...publishedPorts(spec),
-    ...mounts(spec, share),
+    ...mounts(spec, settings, share),
     ...(hasOwnGpus(spec, settings) && { DeviceRequests: [gpuRequest(spec)] }),
   };
 }
@@ -217,6 +225,11 @@ function diskBytes({ containerDiskInGb }: Pick<WorkerSpec, "containerDiskInGb">)
   return containerDiskInGb * 1e9;
 }
 
+/** MiB of GPU memory that a container has declared, from its labels; 0 where it shares no GPU. */
+export function gpuMemoryMbOfLabels(labels: Readonly<Record<string, string>>): number {
+  return Number(labels[GPU_MEMORY_LABEL] ?? 0);
+}
+
 /** Bytes that a pod may write to its local volume, from its labels; 0 for no limit. */
 export function volumeBytesOfLabels(labels: Readonly<Record<string, string>>): number {
   return Number(labels[VOLUME_LABEL] ?? 0);
@@ -243,6 +256,7 @@ function publishedPorts({ pod }: WorkerSpec): Pick<Dockerode.HostConfig, "PortBi
 /** A network volume is where a local one would be: a pod has one of the two. */
 function mounts(
   spec: WorkerSpec,
+  settings: ContainerSettings,
   { volumePath, artifact, models }: HostShare,
 ): Pick<Dockerode.HostConfig, "Mounts"> {
   const volume = volumePath ?? spec.pod?.volumePath ?? null;
@@ -254,6 +268,9 @@ function mounts(
           readOnlyMount(artifact.appPath, APP_DIRECTORY),
           readOnlyMount(artifact.archivePath, PACKED_ARTIFACT_PATH),
         ]),
+    ...(usesMps(spec, settings) && settings.mpsDirectory !== undefined
+      ? [bindMount(settings.mpsDirectory, MPS_MOUNT)]
+      : []),
     ...models.map(({ id, path }) => readOnlyMount(path, `${HUB_MOUNT}/${folderOf(id)}`)),
   ];
   return found.length > 0 ? { Mounts: found } : {};
@@ -287,8 +304,22 @@ function hasOwnGpus(spec: WorkerSpec, settings: ContainerSettings): boolean {
   return settings.hasRealGpus && spec.gpuIndexes.length > 0;
 }
 
+/** It shares a GPU on a host whose owner runs MPS. */
+function usesMps(spec: WorkerSpec, settings: ContainerSettings): boolean {
+  return hasOwnGpus(spec, settings) && spec.gpuMemoryMb !== undefined && settings.mpsDirectory !== undefined;
+}
+
+/** By the limit MPS refuses memory beyond what is declared; the only GPU of the container is its number 0. */
+function mpsEnvironment(spec: WorkerSpec, settings: ContainerSettings): Readonly<Record<string, string>> {
+  if (!usesMps(spec, settings)) return {};
+  return {
+    CUDA_MPS_PIPE_DIRECTORY: MPS_MOUNT,
+    CUDA_MPS_PINNED_DEVICE_MEM_LIMIT: `0=${spec.gpuMemoryMb}M`,
+  };
+}
+
 function gpuRequest(spec: WorkerSpec): Dockerode.DeviceRequest {
-  return { Driver: "nvidia", DeviceIDs: spec.gpuIndexes.map(String), Capabilities: [["gpu"]] };
+  return { Driver: "nvidia", DeviceIDs: [...gpuDevicesOf(spec)], Capabilities: [["gpu"]] };
 }
 
 /**
@@ -300,7 +331,8 @@ function gpuEnvironment(spec: WorkerSpec, settings: ContainerSettings): Readonly
   const closed = isOwner ? closedVariables(settings) : [];
   return {
     ...Object.fromEntries(closed.map((name) => [name, ""])),
-    NVIDIA_VISIBLE_DEVICES: isOwner ? spec.gpuIndexes.join(",") : "void",
+    NVIDIA_VISIBLE_DEVICES: isOwner ? gpuDevicesOf(spec).join(",") : "void",
+    ...mpsEnvironment(spec, settings),
   };
 }
 

@@ -20,6 +20,7 @@ import {
 import type { Desktop } from "./desktop.ts";
 import type { DiskSpace } from "../../disk/disk-space.ts";
 import { DiskWatch } from "./disk-watch.ts";
+import { GpuMemoryWatch, type GpuMemoryWatchOptions } from "./gpu-memory-watch.ts";
 import { runInContainer } from "./container-command.ts";
 import { connectToContainer } from "./container-port.ts";
 import { NamespaceDialer } from "./namespace-dialer.ts";
@@ -82,6 +83,10 @@ export type DockerRuntimeOptions = {
   readonly volumes?: Volumes;
   /** Least time between two looks at how much a worker has written. */
   readonly diskCheckMs?: number;
+  /** Where the MPS daemon of this host listens; absent where its owner runs none. */
+  readonly mpsDirectory?: string | undefined;
+  /** How the memory of GPUs is watched. */
+  readonly gpuWatch?: Pick<GpuMemoryWatchOptions, "intervalMs" | "readProcesses">;
   readonly log?: AgentLog;
   readonly docker?: Dockerode;
   readonly images?: Partial<ImageOptions>;
@@ -111,6 +116,7 @@ export class DockerRuntime implements Runtime {
   readonly #contents = new StoredContents(() => this.#findContents());
   readonly #clusters: ClusterBridge;
   readonly #disk: DiskWatch;
+  readonly #gpuMemory: GpuMemoryWatch;
   readonly #dialer = new NamespaceDialer();
   readonly #volumes: Volumes | undefined;
   readonly #desktop: Desktop | undefined;
@@ -135,6 +141,7 @@ export class DockerRuntime implements Runtime {
       clusterNetworkName: `${options.networkName ?? NETWORK_NAME}-clusters`,
       pidsLimit: options.pidsLimit ?? PIDS_LIMIT,
       cpuCount: availableParallelism(),
+      mpsDirectory: options.mpsDirectory,
     };
     const network = {
       name: this.#settings.networkName,
@@ -153,6 +160,7 @@ export class DockerRuntime implements Runtime {
       log,
     );
     this.#disk = new DiskWatch(this.#docker, options.hostId, { intervalMs, log });
+    this.#gpuMemory = new GpuMemoryWatch(this.#docker, options.hostId, { ...options.gpuWatch, log });
     this.#volumes = options.volumes;
     this.#desktop = options.desktop;
     this.#log = log;
@@ -176,9 +184,14 @@ export class DockerRuntime implements Runtime {
   }
 
   async admit(port: number): Promise<void> {
-    this.#disk.start(); // workers of an earlier agent may be there
+    this.#startWatches(); // workers of an earlier agent may be there
     await this.#network.admit(port);
     this.#clusters.admit({ gateway: await this.#network.gatewayAddress(), port });
+  }
+
+  #startWatches(): void {
+    this.#disk.start();
+    if (this.#settings.hasRealGpus) this.#gpuMemory.start();
   }
 
   followClusters(network: ClusterNetwork | undefined): Promise<void> {
@@ -338,7 +351,7 @@ export class DockerRuntime implements Runtime {
       const found = await this.#containers.find(spec.workerId);
       if (found?.State.Running) return;
       if (found) await this.#containers.removeFound(spec.workerId);
-      this.#disk.start();
+      this.#startWatches();
       const guarding = this.#network.ensure();
       guarding.catch(ignoreFailure); // it is awaited unless nothing was created
       await this.#createInNetwork(spec);
@@ -438,7 +451,7 @@ export class DockerRuntime implements Runtime {
       this.#streams,
       this.#settings.hostId,
       onExit,
-      (containerId) => this.#disk.reasonOf(containerId),
+      (containerId) => this.#disk.reasonOf(containerId) ?? this.#gpuMemory.reasonOf(containerId),
       (workerId) => this.#containers.isStopping(workerId),
     );
     this.#watches.add(watch);
@@ -456,6 +469,7 @@ export class DockerRuntime implements Runtime {
     for (const watch of this.#watches) watch.stop();
     this.#watches.clear();
     this.#disk.stop();
+    this.#gpuMemory.stop();
     this.#dialer.close();
     this.#network.close();
     this.#clusters.close();

@@ -28,6 +28,10 @@ export type WorkerSpec = {
   readonly env: Readonly<Record<string, string>>;
   readonly containerDiskInGb: number;
   readonly gpuIndexes: readonly number[];
+  /** MiB that it may take of each of these, which it shares; absent: they are its own. */
+  readonly gpuMemoryMb?: number | undefined;
+  /** By these its GPUs are requested where their indexes do not do: parts of cards have names of their own. */
+  readonly gpuDevices?: readonly string[] | undefined;
   readonly registryAuth: RegistryAuth | null;
   /** What it may use of the host's CPU and memory; absent for as much as there is. */
   readonly limits?: WorkerLimits | undefined;
@@ -218,4 +222,9 @@ export async function prepareAll(
     outcome.kind === "prepared" ? (outcome.warning ?? []) : [],
   );
   return warnings.length > 0 ? { kind: "prepared", warning: warnings.join(" ") } : { kind: "prepared" };
+}
+
+/** The names of its GPUs for drivers and containers. */
+export function gpuDevicesOf({ gpuDevices, gpuIndexes }: WorkerSpec): readonly string[] {
+  return gpuDevices ?? gpuIndexes.map(String);
 }

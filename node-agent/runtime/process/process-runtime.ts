@@ -43,6 +43,7 @@ import {
 import { readProcess } from "../../host/process-table.ts";
 import {
   type CacheOptions,
+  gpuDevicesOf,
   type FoundWorker,
   type ListeningSocket,
   prepareAll,
@@ -279,7 +280,7 @@ export class ProcessRuntime implements Runtime {
 
   #gpuEnvironment(spec: WorkerSpec): Readonly<Record<string, string>> {
     if (!this.#options.hasRealGpus) return {};
-    return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: spec.gpuIndexes.join(",") };
+    return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: gpuDevicesOf(spec).join(",") };
   }
 
   /** Nothing can be mounted for a process, so its environment has the path of its volume. */

@@ -4,7 +4,13 @@ import { SILENT_LOG } from "../../core/log.ts";
 import { Notifier } from "../../core/notifier.ts";
 import { type AdoptedWorker, Container, type ContainerOptions } from "./container.ts";
 
-const ASSIGNMENT = { workerId: "w", endpointId: "e", type: "QB", env: {} } as unknown as Assignment;
+const ASSIGNMENT = {
+  workerId: "w",
+  endpointId: "e",
+  type: "QB",
+  env: {},
+  gpuIndexes: [],
+} as unknown as Assignment;
 
 /** A container whose start takes until `started` is called, and what is done with its log. */
 function newContainer(record?: AdoptedWorker) {
@@ -18,6 +24,7 @@ function newContainer(record?: AdoptedWorker) {
     log: SILENT_LOG,
     logs: { mask: note("mask"), begin: note("begin"), resume: note("resume"), finish: async () => {} },
     environmentOf: () => ({}),
+    gpus: () => [],
   } as unknown as ContainerOptions;
   return {
     container: new Container(ASSIGNMENT, options, new Notifier(), record),

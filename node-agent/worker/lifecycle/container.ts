@@ -1,6 +1,6 @@
 import { errorMessage, ignoreFailure } from "../../../src/std/errors.ts";
 import { randomBytes } from "node:crypto";
-import type { Assignment, AssignmentOutline } from "../../../src/contract/agent/agent.ts";
+import type { Assignment, AssignmentOutline, Gpu } from "../../../src/contract/agent/agent.ts";
 import { readServerSettings, serverVariables } from "./server-settings.ts";
 import type { Journal, ServerSettings, WorkerRecord } from "../../journal/journal.ts";
 import type { AgentLog } from "../../core/log.ts";
@@ -24,6 +24,8 @@ export type ContainerOptions = {
   readonly timing: Timing;
   readonly logs: WorkerLogs;
   readonly pods: PodStore;
+  /** The GPUs of this host. */
+  readonly gpus: () => readonly Gpu[];
   readonly environmentOf: (assignment: Assignment, token: string) => Record<string, string>;
 };
 
@@ -309,10 +311,17 @@ export class Container {
     return this.#assignment;
   }
 
+  /** Parts of cards have names of their own. */
+  #gpuDevices({ gpuIndexes }: Assignment): Pick<WorkerSpec, "gpuDevices"> {
+    const names = new Map(this.#options.gpus().map(({ index, migUuid }) => [index, migUuid]));
+    const hasParts = gpuIndexes.some((index) => names.get(index) !== undefined);
+    return hasParts ? { gpuDevices: gpuIndexes.map((index) => names.get(index) ?? String(index)) } : {};
+  }
+
   #spec(): WorkerSpec {
     const assignment = this.#requireAssignment();
     const env = this.#options.environmentOf(assignment, this.#token);
-    const spec = { ...assignment, pod: this.#pod };
+    const spec = { ...assignment, ...this.#gpuDevices(assignment), pod: this.#pod };
     if (this.#server === null) return { ...spec, env };
     return { ...spec, env: { ...env, ...serverVariables(this.#server) }, serverPorts: this.#server };
   }

@@ -79,6 +79,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"models": [f"org/m{n}" for n in range(17)]}, r"models=.* names 17 models: at most 16 are allowed"),
     ({"model_token_secret": "a token"}, r"model_token_secret must be the name of a secret"),
     ({"gpu_count": 0}, r"gpu_count=0 is out of range: .* at least 1"),
+    ({"gpu_memory_gb": 0}, r"gpu_memory_gb=0 is out of range: .* at least 1"),
+    ({"gpu_memory_gb": 4, "gpu_count": 2}, r"gpu_memory_gb=4 needs gpu_count=1"),
+    ({"gpu_memory_gb": 4, "cpu": "cpu5c-2-4"}, r"gpu_memory_gb=4 needs GPUs"),
     (
         {"execution_timeout_ms": 4_999},
         r"execution_timeout_ms=4999 is out of range: .* 0 .* 5000 to 604800000",
@@ -265,3 +268,7 @@ def test_a_template_takes_variables_in_both_forms() -> None:
         PodTemplate(env={"_FLASH_X": "1"})
     with pytest.raises(ValueError, match="containerDiskInGb=0 is out of range"):
         PodTemplate(containerDiskInGb=0)
+
+
+def test_declared_gpu_memory_is_in_the_manifest() -> None:
+    assert Endpoint(name="a", gpu_memory_gb=4).resource()["gpuMemoryGb"] == 4

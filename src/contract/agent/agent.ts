@@ -80,6 +80,8 @@ export const gpuSchema = z.object({
   tier: hostName(NAME_MAX_CHARACTERS).nullable(),
   memoryMb: count,
   isSimulated: z.boolean(),
+  /** Of a part of a card that its owner has divided (MIG); its tier is that of the card. */
+  migUuid: hostName(NAME_MAX_CHARACTERS).optional(),
 });
 export type Gpu = z.infer<typeof gpuSchema>;
 
@@ -301,8 +303,10 @@ export const assignmentSchema = z.object({
   dockerArgs: z.string(),
   env: z.record(z.string(), z.string()),
   containerDiskInGb: count,
-  /** Indexes of the GPUs of the host that are the worker's own. */
+  /** Indexes of the GPUs of the host that are the worker's. */
   gpuIndexes: z.array(count),
+  /** MiB that it may take of each of these, which it shares with others; absent: they are its own. */
+  gpuMemoryMb: count.optional(),
   registryAuth: z
     .object({
       username: z.string(),
@@ -378,7 +382,14 @@ function unreadableAssignment(assignment: unknown, issue: string): Assignment | 
 
 /** What an agent may store of an assignment on disk: nothing derived from a secret. */
 export const assignmentOutlineSchema = assignmentSchema
-  .pick({ workerId: true, endpointId: true, revision: true, type: true, startLimitMs: true })
+  .pick({
+    workerId: true,
+    endpointId: true,
+    revision: true,
+    type: true,
+    startLimitMs: true,
+    gpuMemoryMb: true,
+  })
   .extend({ gpuIndexes: z.array(count).default([]) }); // older agents did not store them
 export type AssignmentOutline = z.infer<typeof assignmentOutlineSchema>;
 

@@ -24,6 +24,8 @@ export const endpointSettings = {
   /** Empty for an endpoint on CPUs. */
   gpuIds: { schema: string, default: "" },
   gpuCount: { schema: count, default: 1 },
+  /** 0 leaves each worker its GPUs to itself. */
+  gpuMemoryGb: { schema: count, default: 0 },
   instanceIds: { schema: z.array(string), default: [] },
   workersMin: { schema: count, default: 0 },
   workersMax: { schema: count, default: 1 },

@@ -2,13 +2,16 @@
 import type { Gpu } from "../../contract/agent/agent.ts";
 import { findDataCenter, resolveDataCenter } from "../../catalog/data-centers.ts";
 import { HOST_WORKERS_MAX, POD_VOLUMES_MAX } from "../../contract/agent/agent.ts";
+import { GpuUse } from "./gpu-memory.ts";
 
-/** What a worker takes of its host beside GPUs. */
+/** What a worker takes of its host beside the choice of GPUs. */
 export type Size = {
   /** Thousandths of a vCPU. */
   readonly cpuMilli: number;
   readonly memoryMb: number;
   readonly diskMb: number;
+  /** MiB of each of its GPUs, which it shares; absent: it has them to itself. */
+  readonly gpuMemoryMb?: number | undefined;
 };
 
 export type Allocation = {
@@ -46,6 +49,13 @@ export type CandidateHost = {
   readonly isDrained: boolean;
 };
 
+/** Which GPUs a worker asks for; `gpuMemoryMb`: what it declares of each, absent for GPUs of its own. */
+export type GpuRequest = {
+  readonly tier: string;
+  readonly model?: string;
+  readonly gpuMemoryMb?: number | undefined;
+};
+
 /** A host that simulates GPUs stands for machines that do not exist, so it fits any request. */
 const SIMULATED: Size = { cpuMilli: 4_096_000, memoryMb: 100_000_000, diskMb: 1_000_000_000 };
 
@@ -54,9 +64,9 @@ export class HostCapacity {
   readonly isSimulated: boolean;
   /** All that workers may take. */
   readonly total: Size;
-  readonly #takenGpus = new Set<number>();
-  /** GPUs on which a standby worker was. */
-  readonly #standbyGpus = new Set<number>();
+  #gpuUse = new GpuUse();
+  /** What standby workers had of GPUs. */
+  #standbyUse = new GpuUse();
   readonly #taken = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
   #workers = 0;
 
@@ -67,14 +77,14 @@ export class HostCapacity {
       ? SIMULATED
       : { cpuMilli: host.cpuCount * 1_000, memoryMb: host.memoryMb, diskMb: host.diskMb };
     for (const { gpuIndexes, size, standbyAt = null } of workers) {
-      if (standbyAt !== null) for (const index of gpuIndexes) this.#standbyGpus.add(index);
+      if (standbyAt !== null) this.#standbyUse.take(gpuIndexes, size ?? {});
       else this.allocate(gpuIndexes, size ?? { ...this.shareOf(gpuIndexes.length), diskMb: 0 });
     }
     this.#workers = workers.length;
   }
 
   allocate(gpuIndexes: readonly number[], size: Size): void {
-    for (const index of gpuIndexes) this.#takenGpus.add(index);
+    this.#gpuUse.take(gpuIndexes, size);
     this.#taken.cpuMilli += size.cpuMilli;
     this.#taken.memoryMb += size.memoryMb;
     this.#taken.diskMb += size.diskMb;
@@ -84,8 +94,9 @@ export class HostCapacity {
   /** The same, to try out what else would fit. */
   copy(): HostCapacity {
     const copy = new HostCapacity(this.host, []);
-    for (const index of this.#standbyGpus) copy.#standbyGpus.add(index);
-    copy.allocate([...this.#takenGpus], this.#taken);
+    copy.#gpuUse = new GpuUse(this.#gpuUse);
+    copy.#standbyUse = new GpuUse(this.#standbyUse);
+    copy.allocate([], this.#taken);
     copy.#workers = this.#workers;
     return copy;
   }
@@ -110,34 +121,62 @@ export class HostCapacity {
     };
   }
 
-  /** GPUs without a standby worker come first. A simulated GPU stands for any model of its tier. */
-  gpusOf(
-    { tier, model }: { readonly tier: string; readonly model?: string },
-    excludedModels: readonly string[],
-  ): readonly Gpu[] {
+  /**
+   * GPUs that such a worker may have, whether they are free or not, those first that it would take first: where it evicts
+   * no standby worker, and of those that are shared the fullest (M3). A simulated GPU stands for any model of its tier.
+   */
+  gpusOf({ tier, model, gpuMemoryMb }: GpuRequest, excludedModels: readonly string[]): readonly Gpu[] {
     const gpus = this.host.gpus
       .filter((gpu) => gpu.tier === tier && !excludedModels.includes(gpu.name))
-      .filter((gpu) => model === undefined || gpu.name === model || gpu.isSimulated);
-    if (this.#standbyGpus.size === 0) return gpus;
-    return gpus.toSorted(
-      (a, b) => Number(this.#standbyGpus.has(a.index)) - Number(this.#standbyGpus.has(b.index)),
-    );
+      .filter((gpu) => model === undefined || gpu.name === model || gpu.isSimulated)
+      .filter((gpu) => gpu.migUuid === undefined || gpuMemoryMb !== undefined);
+    if (gpuMemoryMb === undefined && this.#standbyUse.isEmpty) return gpus;
+    const evicts = ({ index }: Gpu) => Number(this.wouldEvict([index], { gpuMemoryMb }));
+    const left = (gpu: Gpu) => (gpuMemoryMb === undefined ? 0 : this.freeGpuMemoryOf(gpu));
+    return gpus.toSorted((a, b) => evicts(a) - evicts(b) || left(a) - left(b));
   }
 
   isFree(gpu: Pick<Gpu, "index">): boolean {
-    return !this.#takenGpus.has(gpu.index);
+    return this.#gpuUse.isFree(gpu);
   }
 
-  /** Whether taking these GPUs would evict a standby worker. */
-  wouldEvict(gpuIndexes: readonly number[]): boolean {
-    return this.#standbyGpus.size > 0 && gpuIndexes.some((index) => this.#standbyGpus.has(index));
+  /** Whether a worker that takes this of it fits on the GPU. */
+  fitsOn(gpu: Gpu, size: Pick<Size, "gpuMemoryMb">): boolean {
+    return this.#gpuUse.fitsOn(gpu, size);
+  }
+
+  /** MiB that workers may declare of it; below 0 where one has it to itself. */
+  freeGpuMemoryOf({ index, memoryMb }: Gpu): number {
+    return memoryMb - this.#gpuUse.takenMbOf(index);
+  }
+
+  /** A copy of what workers that run have of the GPUs. */
+  get gpuUse(): GpuUse {
+    return new GpuUse(this.#gpuUse);
+  }
+
+  /** Whether taking this of these GPUs would evict a standby worker. */
+  wouldEvict(gpuIndexes: readonly number[], { gpuMemoryMb }: Pick<Size, "gpuMemoryMb">): boolean {
+    if (this.#standbyUse.isEmpty) return false;
+    return gpuIndexes.some((index) => {
+      const standbyMb = this.#standbyUse.takenMbOf(index);
+      if (standbyMb === 0) return false;
+      const takenMb = this.#gpuUse.takenMbOf(index) + standbyMb + (gpuMemoryMb ?? Infinity);
+      return takenMb > (this.gpu(index)?.memoryMb ?? 0);
+    });
+  }
+
+  gpu(index: number): Gpu | undefined {
+    return this.host.gpus.find((gpu) => gpu.index === index);
   }
 
   /** Whether a standby worker can run again on its own GPUs. */
   canReclaim(gpuIndexes: readonly number[], size: Size): boolean {
-    const { isCordoned, isDrained, gpus } = this.host;
-    const present = new Set(gpus.map(({ index }) => index));
-    const hasGpus = gpuIndexes.every((index) => present.has(index) && !this.#takenGpus.has(index));
+    const { isCordoned, isDrained } = this.host;
+    const hasGpus = gpuIndexes.every((index) => {
+      const gpu = this.gpu(index);
+      return gpu !== undefined && this.fitsOn(gpu, size);
+    });
     const { cpuMilli, memoryMb, diskMb } = this.free;
     const fits = size.cpuMilli <= cpuMilli && size.memoryMb <= memoryMb && size.diskMb <= diskMb;
     return !isCordoned && !isDrained && hasGpus && fits;

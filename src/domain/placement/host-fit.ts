@@ -4,13 +4,15 @@ import type { Gpu } from "../../contract/agent/agent.ts";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
 import { findGpuCard } from "../../catalog/gpu-cards.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import type { HostCapacity, Size } from "./host-capacity.ts";
+import { gpuMemoryMbOf, partOf } from "./gpu-memory.ts";
+import type { GpuRequest, HostCapacity, Size } from "./host-capacity.ts";
 
 export type Requirement = Pick<
   EndpointConfig,
   | "gpuTiers"
   | "excludedGpuModels"
   | "gpuCount"
+  | "gpuMemoryGb"
   | "locations"
   | "instanceIds"
   | "containerDiskInGb"
@@ -40,7 +42,7 @@ export type PodRequirement = {
 
 /** One of the sets of resources with which a worker of the endpoint can run. */
 export type ResourceRequest =
-  | { readonly kind: "gpu"; readonly tier: string; readonly model?: string }
+  | ({ readonly kind: "gpu" } & GpuRequest)
   | { readonly kind: "cpu"; readonly cpuMilli: number; readonly memoryMb: number };
 
 /** What prevents a fit; later in this list, more of the host is right. */
@@ -48,6 +50,7 @@ export const MISFITS = [
   "other_host",
   "no_gpu",
   "few_gpus",
+  "gpu_memory",
   "no_pods",
   "no_address",
   "no_network",
@@ -69,15 +72,14 @@ export type Fit =
 const MEGABYTES_PER_GB = 1_000;
 
 /** The ways in which a worker can be had, in order of preference. Of a model that is no card of a tier there are none. */
-export function resourceRequests({
-  gpuTiers,
-  instanceIds = [],
-  pod,
-}: Requirement): readonly ResourceRequest[] {
+export function resourceRequests(requirement: Requirement): readonly ResourceRequest[] {
+  const { gpuTiers, instanceIds = [], pod } = requirement;
   if (pod && pod.gpuModels.length > 0) {
     return pod.gpuModels.map((model) => ({ kind: "gpu", tier: findGpuCard(model)?.tier ?? "", model }));
   }
-  if (gpuTiers.length > 0) return gpuTiers.map((tier) => ({ kind: "gpu", tier }));
+  const gpuMemoryMb = gpuMemoryMbOf(requirement);
+  const declared = gpuMemoryMb === undefined ? {} : { gpuMemoryMb };
+  if (gpuTiers.length > 0) return gpuTiers.map((tier) => ({ kind: "gpu", tier, ...declared }));
   const sizes = instanceIds.flatMap((id): ResourceRequest[] => {
     const reading = readCpuInstance(id);
     if (reading.kind === "refused") return [];
@@ -99,17 +101,28 @@ export function diskOf({ containerDiskInGb = 0, pod }: Requirement): number {
 
 export function fitOf(capacity: HostCapacity, requirement: Requirement, request: ResourceRequest): Fit {
   const gpus = request.kind === "gpu" ? capacity.gpusOf(request, requirement.excludedGpuModels) : [];
-  const size = sizeOf(capacity, requirement, request);
+  const free = freeGpus(capacity, requirement, { request, gpus });
+  const size = sizeOf(capacity, requirement, request, free[0] ?? gpus[0]);
   const misfit =
     permanentMisfit(capacity, requirement, { request, gpus, size }) ?? temporaryMisfit(capacity, requirement);
   if (misfit) return { kind: "misfit", misfit };
 
   const count = request.kind === "gpu" ? requirement.gpuCount : 0;
-  const free = gpus.filter((gpu) => capacity.isFree(gpu)).slice(0, count);
   if (free.length < count || !contains(capacity.free, size)) {
     return { kind: "misfit", misfit: lacksDisk(capacity, size) ? "disk" : "taken" };
   }
   return { kind: "fits", gpuIndexes: free.map(({ index }) => index), size };
+}
+
+/** As many as the worker asks for, or those that there are. */
+function freeGpus(
+  capacity: HostCapacity,
+  { gpuCount }: Requirement,
+  { request, gpus }: Omit<Need, "size">,
+): readonly Gpu[] {
+  if (request.kind === "cpu") return [];
+  const { gpuMemoryMb } = request;
+  return gpus.filter((gpu) => capacity.fitsOn(gpu, { gpuMemoryMb })).slice(0, gpuCount);
 }
 
 /** Whether a worker that has this of the host meets the requirement where it is, so that it can stay as it is. */
@@ -121,14 +134,14 @@ export function isSuited(
   return resourceRequests(requirement).some((request) => {
     const isGpu = request.kind === "gpu";
     const gpus = isGpu ? capacity.gpusOf(request, requirement.excludedGpuModels) : [];
-    const needed = sizeOf(capacity, requirement, request);
+    const own = gpus.filter(({ index }) => gpuIndexes.includes(index));
+    const needed = sizeOf(capacity, requirement, request, own[0]);
     if (permanentMisfit(capacity, requirement, { request, gpus, size: needed })) return false;
-    const present = new Set(gpus.map(({ index }) => index));
     const hasGpus =
-      gpuIndexes.length === (isGpu ? requirement.gpuCount : 0) &&
-      gpuIndexes.every((index) => present.has(index));
-    // GPUs come with at least their share; a CPU size is exact.
-    return hasGpus && contains(size, needed) && (isGpu || contains(needed, size));
+      gpuIndexes.length === (isGpu ? requirement.gpuCount : 0) && own.length === gpuIndexes.length;
+    // GPUs come with at least their share; a CPU size and declared memory are exact.
+    const isExact = size.gpuMemoryMb === needed.gpuMemoryMb && (isGpu || contains(needed, size));
+    return hasGpus && contains(size, needed) && isExact;
   });
 }
 
@@ -144,6 +157,8 @@ function permanentMisfit(
   if (pod && pod.hostId !== null && pod.hostId !== capacity.host.hostId) return "other_host";
   if (request.kind === "gpu" && gpus.length === 0) return "no_gpu";
   if (request.kind === "gpu" && gpus.length < requirement.gpuCount) return "few_gpus";
+  if (request.kind === "gpu" && !gpus.some(({ memoryMb }) => memoryMb >= (request.gpuMemoryMb ?? 0)))
+    return "gpu_memory";
   if (pod && !capacity.host.canRunPods) return "no_pods";
   if (pod?.needsPublicAddress && !capacity.host.hasPublicAddress) return "no_address";
   if (pod?.clusterHosts && !pod.clusterHosts.includes(capacity.host.hostId)) return "no_network";
@@ -161,13 +176,24 @@ function temporaryMisfit(capacity: HostCapacity, { pod }: Requirement): Misfit |
   return capacity.isFull || (needsVolume && capacity.isFullOfVolumes) ? "taken" : undefined;
 }
 
-function sizeOf(capacity: HostCapacity, requirement: Requirement, request: ResourceRequest): Size {
-  const { cpuMilli, memoryMb } = request.kind === "cpu" ? request : capacity.shareOf(requirement.gpuCount);
+/** With a part of a card, `card`, goes that part of what goes with a whole one. */
+function sizeOf(
+  capacity: HostCapacity,
+  requirement: Requirement,
+  request: ResourceRequest,
+  card: Gpu | undefined,
+): Size {
+  const { cpuMilli, memoryMb } =
+    request.kind === "cpu"
+      ? request
+      : capacity.shareOf(requirement.gpuCount * partOf(request.gpuMemoryMb, card?.memoryMb ?? 0));
   const { minCpuMilli = 0, minMemoryMb = 0 } = requirement.pod ?? {};
+  const gpuMemoryMb = request.kind === "gpu" ? request.gpuMemoryMb : undefined;
   return {
     cpuMilli: Math.max(cpuMilli, minCpuMilli),
     memoryMb: Math.max(memoryMb, minMemoryMb),
     diskMb: diskOf(requirement),
+    ...(gpuMemoryMb !== undefined && { gpuMemoryMb }),
   };
 }
 

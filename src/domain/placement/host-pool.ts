@@ -3,7 +3,8 @@
  *
  * P1  The first resource request in the order of preference that fits any host is taken.
  * P2  A worker of one GPU or none goes to the fitting host with most free: losing a host then costs little. A worker
- *     of several GPUs goes where fewest are left over, so that the next large one finds a place.
+ *     of several GPUs goes where fewest are left over, so that the next large one finds a place. One that shares a GPU
+ *     goes where least of its memory is left over (gpu-memory.ts).
  * P3  A worker without GPUs goes to a host with GPUs only if it fits no other.
  * P4  Standby workers take no capacity; a worker goes where it evicts none, if there is such a place.
  * P5  Of those it goes where most of what it needs is stored: its image first, then files and models. P2 decides among
@@ -139,6 +140,11 @@ export class HostPool {
       for (const key of [WITHOUT_GPUS, WITH_GPUS]) yield* this.#indexFor(key).from(vcpus, "most free");
       return;
     }
+    if (request.gpuMemoryMb !== undefined) {
+      const key = memoryKey(request.tier);
+      yield* new Set(this.#indexFor(key).from(request.gpuMemoryMb, "least free"));
+      return;
+    }
     const { gpuCount } = requirement;
     yield* this.#indexFor(request.tier).from(gpuCount, gpuCount > 1 ? "least free" : "most free");
   }
@@ -189,7 +195,7 @@ class BestPlace {
 
   /** Whether no other place need be looked at. */
   take(place: Found): boolean {
-    if (place.capacity.wouldEvict(place.gpuIndexes)) {
+    if (place.capacity.wouldEvict(place.gpuIndexes, place.size)) {
       this.evicting ??= place;
       return false;
     }
@@ -211,6 +217,11 @@ export function findPlaceOn(capacity: HostCapacity, requirement: Requirement): P
   return undefined;
 }
 
+/** Where GPUs of the tier are by their free memory. */
+function memoryKey(tier: string): string {
+  return `memory of ${tier}`;
+}
+
 const WITHOUT_GPUS = "without GPUs";
 const WITH_GPUS = "with GPUs";
 
@@ -224,11 +235,15 @@ function positionsOf(capacity: HostCapacity): readonly (readonly [string, number
   const { gpus, isCordoned, isDrained } = capacity.host;
   if (isCordoned || isDrained) return [];
   const free = new Map<string, number>();
+  const memories = new Map<string, readonly [string, number]>();
   for (const gpu of gpus) {
-    if (gpu.tier !== null && capacity.isFree(gpu)) free.set(gpu.tier, (free.get(gpu.tier) ?? 0) + 1);
+    if (gpu.tier === null) continue;
+    const memoryMb = capacity.freeGpuMemoryOf(gpu);
+    if (memoryMb > 0) memories.set(`${gpu.tier} ${memoryMb}`, [memoryKey(gpu.tier), memoryMb]);
+    if (capacity.isFree(gpu) && gpu.migUuid === undefined) free.set(gpu.tier, (free.get(gpu.tier) ?? 0) + 1);
   }
   const vcpus = Math.floor(capacity.free.cpuMilli / 1_000);
-  return [...free, [gpus.length === 0 ? WITHOUT_GPUS : WITH_GPUS, vcpus]];
+  return [...free, ...memories.values(), [gpus.length === 0 ? WITHOUT_GPUS : WITH_GPUS, vcpus]];
 }
 
 /** Hosts by how many of something they have free, so that the fullest or emptiest that suffices is found at once. */

@@ -72,6 +72,8 @@ function describeMisses(
       return describeNoGpu(requirement, capacities);
     case "few_gpus":
       return describeFewGpus(requirement, hosts);
+    case "gpu_memory":
+      return describeGpuMemory(requirement, hosts);
     case "location":
       return `No host ${having(requirement)}is in ${list(requirement.locations, "or")}; ${describeLocations(hosts)}. ${requirement.pod ? MOVE_POD : MOVE}`;
     case "cuda":
@@ -105,7 +107,17 @@ function describeNoGpu(requirement: Requirement, capacities: readonly HostCapaci
   const { excludedGpuModels, pod } = requirement;
   const gpus = capacities.flatMap(({ host }) => host.gpus);
   const offered = [
-    ...new Set(gpus.flatMap(({ name, tier }) => (tier === null ? [] : pod ? name : tier))),
+    ...new Set(
+      gpus.flatMap(({ name, tier, migUuid }) =>
+        tier === null
+          ? []
+          : migUuid
+            ? `${tier} in parts (MIG), for workers with gpuMemoryGb`
+            : pod
+              ? name
+              : tier,
+      ),
+    ),
   ].toSorted();
   const hosts = capacities.length === 1 ? "the connected host" : `the ${capacities.length} connected hosts`;
   const without = excludedGpuModels.length > 0 ? ` without ${list(excludedGpuModels, "and")}` : "";
@@ -129,6 +141,24 @@ function describeFewGpus(requirement: Requirement, hosts: readonly HostCapacity[
   );
 }
 
+function describeGpuMemory(requirement: Requirement, hosts: readonly HostCapacity[]): string {
+  const gpus = usableGpus(requirement, hosts);
+  const most = Math.max(...gpus.map(({ gpu }) => gpu.memoryMb));
+  return (
+    `${asksFor(requirement)} ${requirement.gpuMemoryGb} GB of the memory of one GPU of ${list(gpuNames(requirement), "or")}; ` +
+    `no GPU has more than ${gpuGb(most)}. Lower gpuMemoryGb, or join a host with larger GPUs.`
+  );
+}
+
+/** The GPUs of the hosts that would do if they were free, and their hosts. */
+function usableGpus(requirement: Requirement, hosts: readonly HostCapacity[]) {
+  const requests = resourceRequests(requirement);
+  return hosts.flatMap((capacity) => {
+    const usable = new Set(requests.flatMap((each) => gpusFor(capacity, requirement, each)));
+    return [...usable].map((gpu) => ({ capacity, gpu }));
+  });
+}
+
 function describeTaken(requirement: Requirement, hosts: readonly HostCapacity[], { request }: Miss): string {
   const wait = "Wait for other workers to leave, or join a host.";
   if (request.kind === "cpu") {
@@ -140,19 +170,20 @@ function describeTaken(requirement: Requirement, hosts: readonly HostCapacity[],
   const requests = resourceRequests(requirement).filter((each) =>
     hosts.some((capacity) => gpusFor(capacity, requirement, each).length > 0),
   );
-  const gpus = hosts.flatMap((capacity) => {
-    const usable = new Set(requests.flatMap((each) => gpusFor(capacity, requirement, each)));
-    return [...usable].map((gpu) => ({ capacity, gpu }));
-  });
-  const free = gpus.filter(({ capacity, gpu }) => capacity.isFree(gpu)).length;
+  const gpus = usableGpus(requirement, hosts);
+  const free = gpus.filter(({ capacity, gpu }) => capacity.fitsOn(gpu, request)).length;
   const subject = `${nameHosts(hosts)} ${has(hosts)} ${list(requests.flatMap(gpuName), "and")}`;
+  if (free === 0 && request.gpuMemoryMb !== undefined) {
+    const most = Math.max(0, ...gpus.map(({ capacity, gpu }) => capacity.freeGpuMemoryOf(gpu)));
+    return `${subject}, but no GPU has ${requirement.gpuMemoryGb} GB of its memory left for another worker; the most is ${gpuGb(most)}. ${wait}`;
+  }
   if (free === 0) {
     const all = gpus.length === 1 ? "the only GPU is" : `all ${gpus.length} GPUs are`;
     return `${subject}, but ${all} taken. ${wait}`;
   }
   return (
     `${subject}, and ${free} of ${gpus.length} GPUs ${free === 1 ? "is" : "are"} free, but no host has capacity for ` +
-    `${requirement.gpuCount} with the vCPUs, memory and disk that go with them. ${wait}`
+    `${request.gpuMemoryMb === undefined ? requirement.gpuCount : `${requirement.gpuMemoryGb} GB of one`} with the vCPUs, memory and disk that go with them. ${wait}`
   );
 }
 
@@ -241,6 +272,11 @@ function gpusFor(
   request: ResourceRequest,
 ): readonly Gpu[] {
   return request.kind === "gpu" ? capacity.gpusOf(request, excludedGpuModels) : [];
+}
+
+/** Memory of GPUs, of which MiB are counted. */
+function gpuGb(mebibytes: number): string {
+  return gb((mebibytes * 2 ** 20) / 1e6);
 }
 
 function gb(megabytes: number): string {

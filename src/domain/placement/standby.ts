@@ -7,7 +7,7 @@
  *     those that it is to have prepared at all times.
  */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import type { HostCapacity, Allocation } from "./host-capacity.ts";
+import type { HostCapacity, Allocation, Size } from "./host-capacity.ts";
 
 /** How long the container of a removed worker is kept frozen: for pauses during a day, not for nights. */
 export const FLASHBOOT_RETENTION_MS = 30 * 60_000;
@@ -68,15 +68,17 @@ export function retainedByHost<Worker extends StandbyWorker>(
   capacity: HostCapacity,
   workers: readonly Worker[],
 ): readonly Worker[] {
-  const taken = new Set<number>();
+  const { gpuUse } = capacity;
   let { memoryMb, diskMb } = capacity.free;
   const retained: Worker[] = [];
   for (const worker of workers.toSorted(latestFirst)) {
     const { gpuIndexes } = worker;
     const size = worker.size ?? UNKNOWN_SIZE;
-    const hasGpus = gpuIndexes.every((index) => capacity.isFree({ index }) && !taken.has(index));
+    const hasGpus = gpuIndexes.every((index) =>
+      gpuUse.fitsOn({ index, memoryMb: capacity.gpu(index)?.memoryMb ?? 0 }, size),
+    );
     if (!hasGpus || size.memoryMb > memoryMb || size.diskMb > diskMb) continue;
-    for (const index of gpuIndexes) taken.add(index);
+    gpuUse.take(gpuIndexes, size);
     memoryMb -= size.memoryMb;
     diskMb -= size.diskMb;
     retained.push(worker);
@@ -84,7 +86,7 @@ export function retainedByHost<Worker extends StandbyWorker>(
   return retained.slice(0, FLASHBOOT_PER_HOST_MAX);
 }
 
-const UNKNOWN_SIZE = { memoryMb: 0, diskMb: 0 };
+const UNKNOWN_SIZE: Omit<Size, "cpuMilli"> = { memoryMb: 0, diskMb: 0 };
 
 function latestFirst(a: StandbyWorker, b: StandbyWorker): number {
   return b.standbyAt - a.standbyAt || (a.workerId < b.workerId ? -1 : 1);

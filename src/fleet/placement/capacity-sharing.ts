@@ -11,6 +11,7 @@
  */
 import type { Contention } from "../../domain/jobs/queue-reason.ts";
 import { serveFairly } from "../../domain/placement/fleet-plan.ts";
+import { cardsTaken } from "../../domain/placement/gpu-memory.ts";
 import { epochOf } from "../../domain/placement/standby.ts";
 import { UsedCapacity, type Claimant } from "../../domain/placement/shares.ts";
 import { SHARE_WEIGHT_DEFAULT } from "../../contract/endpoint.ts";
@@ -200,7 +201,7 @@ export class CapacitySharing {
           has: workers.length,
           least: Math.max(lacking?.least ?? 0, config.workersMin),
           since: lacking?.since ?? null,
-          units: workers.reduce((sum, worker) => sum + unitsOf(worker), 0),
+          units: workers.reduce((sum, worker) => sum + this.#unitsOf(worker), 0),
         },
       ];
     });
@@ -216,6 +217,13 @@ export class CapacitySharing {
         { ...one, usedMs: this.#used.of(one.endpointId), withoutSince: this.withoutSince(one.endpointId) },
       ]),
     );
+  }
+
+  /** In GPUs, or parts of one that is shared; a worker without GPUs counts as one. */
+  #unitsOf(worker: WorkerRecord): number {
+    const { gpus = [] } = this.#parts.store.hosts.get(worker.hostId)?.inventory ?? {};
+    const isPart = worker.size?.gpuMemoryMb !== undefined;
+    return isPart ? cardsTaken(worker, gpus) || 1 : Math.max(1, worker.gpuIndexes.length);
   }
 
   #describe(contenders: ReadonlyMap<string, Claimant>, number: number): ReadonlyMap<string, Contention> {
@@ -262,9 +270,4 @@ function nameEndpoints(names: readonly string[]): string {
   if (names.length === 0) return "other endpoints";
   const shown = names.slice(0, NAMES_MAX).join(", ");
   return names.length > NAMES_MAX ? `${shown} and ${names.length - NAMES_MAX} more` : shown;
-}
-
-/** A worker without GPUs counts as one. */
-function unitsOf({ gpuIndexes }: WorkerRecord): number {
-  return Math.max(1, gpuIndexes.length);
 }

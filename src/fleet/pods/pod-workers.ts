@@ -125,7 +125,7 @@ const NOTHING = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
 /** What a worker, and the version before it, have beside the new place. */
 function leftBy({ gpuIndexes, size, leaving }: WorkerRecord, place: Place): WorkerRecord["leaving"] {
   const before = leaving ?? { gpuIndexes: [], size: NOTHING };
-  const rest = (part: keyof Size) =>
+  const rest = (part: Exclude<keyof Size, "gpuMemoryMb">) =>
     Math.max(0, (size ?? NOTHING)[part] + before.size[part] - place.size[part]);
   return {
     gpuIndexes: [...gpuIndexes, ...before.gpuIndexes].filter((index) => !place.gpuIndexes.includes(index)),

@@ -169,7 +169,16 @@ function withCalls(filled: Filled, { env, masked }: Called): Filled {
 
 /** What is sent always fits the schema: an agent would refuse the whole reply, with all other workers in it. */
 export function toAssignment(
-  { workerId, version: revision, gpuIndexes, mode, limits, cluster, volumeNumber }: AssignedWorker,
+  {
+    workerId,
+    version: revision,
+    gpuIndexes,
+    gpuMemoryMb,
+    mode,
+    limits,
+    cluster,
+    volumeNumber,
+  }: AssignedWorker,
   { fixed, isSuperseded }: Blueprint,
   filled: Filled,
 ): Assignment {
@@ -178,6 +187,7 @@ export function toAssignment(
     workerId,
     revision,
     gpuIndexes: [...gpuIndexes],
+    ...(gpuMemoryMb !== undefined && { gpuMemoryMb }),
     ...(mode && { mode }),
     ...(limits && { limits }),
     ...(isSuperseded && { isSuperseded }),

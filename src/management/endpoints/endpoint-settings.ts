@@ -1,13 +1,15 @@
 /** Pure decisions about endpoints: what a patch makes of one, when workers must be replaced, when it may go. */
 import type { EndpointRecord, EndpointValues } from "../../db/endpoints.ts";
 import { requireStorable } from "../input-schemas.ts";
+import { findGpuCard } from "../../catalog/gpu-cards.ts";
+import { modelsOfGpuIds } from "../../catalog/gpu-selection.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { endpointFields, type EndpointPatch } from "../nouns/endpoint.ts";
 import { changesOf, defaultsOf, replacesWorkers } from "../nouns/field.ts";
 
 export type EndpointSettings = Omit<EndpointValues, "templateId">;
 
-type Compute = Pick<EndpointSettings, "gpuIds" | "gpuCount" | "instanceIds">;
+type Compute = Pick<EndpointSettings, "gpuIds" | "gpuCount" | "gpuMemoryGb" | "instanceIds">;
 
 /** What a patch makes of a new endpoint. */
 export function createSettings(patch: EndpointPatch): EndpointSettings {
@@ -25,7 +27,7 @@ export function createSettings(patch: EndpointPatch): EndpointSettings {
   }
   const type = patch.type ?? "QB";
   const scalerType = type === "LB" ? "REQUEST_COUNT" : "QUEUE_DELAY";
-  const compute = { gpuIds: null, gpuCount: 0, instanceIds: [] };
+  const compute = { gpuIds: null, gpuCount: 0, gpuMemoryGb: 0, instanceIds: [] };
   const defaults = { ...defaultsOf(endpointFields), flashBuildId: null };
   return mergeSettings({ ...defaults, name: patch.name, type, scalerType, ...compute }, patch);
 }
@@ -68,11 +70,35 @@ export function changesVolumes(before: EndpointSettings, after: EndpointSettings
 /** GPUs and CPU instances replace each other. */
 function mergeCompute(stored: Compute, patch: EndpointPatch): Compute {
   const instanceIds = patch.instanceIds?.length ? patch.instanceIds : stored.instanceIds;
-  if (patch.gpuIds === undefined && instanceIds.length > 0) return { gpuIds: null, gpuCount: 0, instanceIds };
+  if (patch.gpuIds === undefined && instanceIds.length > 0) {
+    if (patch.gpuMemoryGb)
+      throw new ServiceError("invalid_input", "gpuMemoryGb: needs gpuIds, for CPUs have none");
+    return { gpuIds: null, gpuCount: 0, gpuMemoryGb: 0, instanceIds };
+  }
 
   const gpuCount = patch.gpuCount ?? (stored.gpuCount || 1);
   if (gpuCount === 0) throw new ServiceError("invalid_input", "gpuCount: must be at least 1");
-  return { gpuIds: patch.gpuIds ?? stored.gpuIds, gpuCount, instanceIds: [] };
+  const gpuIds = patch.gpuIds ?? stored.gpuIds;
+  const gpuMemoryGb = patch.gpuMemoryGb ?? stored.gpuMemoryGb;
+  requireGpuMemory(gpuMemoryGb, gpuIds ?? "", gpuCount);
+  return { gpuIds, gpuCount, gpuMemoryGb, instanceIds: [] };
+}
+
+/** Workers share one GPU each; one of the GPUs that they may have must be large enough. */
+function requireGpuMemory(gpuMemoryGb: number, gpuIds: string, gpuCount: number): void {
+  if (gpuMemoryGb === 0) return;
+  if (gpuCount > 1)
+    throw new ServiceError(
+      "invalid_input",
+      `gpuMemoryGb: needs gpuCount 1, for a worker shares one GPU only; gpuCount is ${gpuCount}`,
+    );
+  const memories = modelsOfGpuIds(gpuIds).map((model) => findGpuCard(model)?.memoryGb ?? 0);
+  const most = Math.max(0, ...memories);
+  if (gpuMemoryGb > most)
+    throw new ServiceError(
+      "invalid_input",
+      `gpuMemoryGb: ${gpuMemoryGb} is more than any GPU of gpuIds has; the largest has ${most}`,
+    );
 }
 
 /** Returns whether running workers must be replaced. Limits, scaler and timeouts need no new workers. */

@@ -9,6 +9,7 @@ const worker = (version: number, state: WorkerState) => ({
   version,
   dataCenterId: "",
   gpuModels: [],
+  gpuParts: [],
   limits: null,
   isGpuSimulated: false,
   state,

@@ -82,7 +82,11 @@ function containerOf(template: TemplateRecord) {
   return { templateId, imageName, dockerArgs, ...disk, ports, containerRegistryAuthId };
 }
 
-function sizeOf({ gpuModels, limits }: WorkerView, endpoint: EndpointRecord, gpuPrices: string | undefined) {
+function sizeOf(
+  { gpuModels, gpuParts, limits }: WorkerView,
+  endpoint: EndpointRecord,
+  gpuPrices: string | undefined,
+) {
   const [instanceId] = endpoint.instanceIds;
   if (instanceId !== undefined) {
     const reading = readCpuInstance(instanceId);
@@ -91,9 +95,9 @@ function sizeOf({ gpuModels, limits }: WorkerView, endpoint: EndpointRecord, gpu
     return { gpuCount: 0, vcpuCount: vcpus, memoryInGb: memoryGb, costPerHr: cpuPrice(vcpus) };
   }
   const prices = readGpuPrices(gpuPrices);
-  const costs = gpuModels.map((model) => {
+  const costs = gpuModels.map((model, index) => {
     const card = findGpuCard(model);
-    return card === undefined ? 0 : gpuPrice(card, prices);
+    return card === undefined ? 0 : gpuPrice(card, prices) * (gpuParts[index] ?? 1);
   });
   return {
     gpuCount: gpuModels.length,

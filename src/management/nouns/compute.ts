@@ -12,6 +12,7 @@ import {
   stringsSchema,
   zeroIsAbsent,
 } from "../../contract/rest/rest.ts";
+import { GPU_MEMORY_GB_MAX } from "../../contract/endpoint.ts";
 import { splitList } from "../../db/schema.ts";
 import {
   clearable,
@@ -125,6 +126,17 @@ export const computeFields = {
     workerTrait: true,
     rest: { input: zeroIsAbsent(wholeNumber(1)), output: z.int() },
     v2: { name: "gpu.count", input: wholeNumber(1).optional(), output: z.int() },
+  },
+  gpuMemoryGb: {
+    type: "Int",
+    input:
+      "GB of GPU memory that each worker needs, of one GPU. Workers that declare it share GPUs where they fit together; one that takes more is stopped. 0, the default, leaves each worker its GPUs to itself.",
+    output: "GB of GPU memory of each worker; 0 where each has its GPUs to itself.",
+    patch: optional(wholeNumber(0, GPU_MEMORY_GB_MAX)),
+    default: 0,
+    workerTrait: true,
+    rest: { input: wholeNumber(0, GPU_MEMORY_GB_MAX).nullish(), output: z.int() },
+    v2: { name: "gpu.memoryGb", input: wholeNumber(0, GPU_MEMORY_GB_MAX).optional(), output: z.int() },
   },
   instanceIds: {
     type: "[String]",

@@ -68,7 +68,13 @@ export class Account {
     const { plan, firstClient: client } = this;
     if (plan.hasSecrets) this.secret = await makeSecret(world, client);
     for (const [index, gpuCount] of plan.endpointGpus.entries())
-      this.endpointIds.push(await makeEndpoint(client, plan, gpuCount, plan.endpointGpuIds[index]));
+      this.endpointIds.push(
+        await makeEndpoint(client, plan, {
+          gpuCount,
+          gpuIds: plan.endpointGpuIds[index],
+          gpuMemoryGb: plan.endpointGpuMemoryGb[index],
+        }),
+      );
     if (plan.hasRequests) this.requestEndpointId = await makeRequestEndpoint(client, plan);
     for (const [index, gpuCount] of plan.hostGpus.entries()) {
       const kind = plan.hostKinds[index];
@@ -98,19 +104,24 @@ export async function openAccount(client: SimulatedClient): Promise<string> {
   return accountCreate?.["apiKey"] ?? "";
 }
 
+type EndpointGpus = {
+  readonly gpuCount: number;
+  readonly gpuIds?: string | undefined;
+  readonly gpuMemoryGb?: number | undefined;
+};
+
 /** An endpoint with a queue. */
 export async function makeEndpoint(
   client: SimulatedClient,
   plan: HistoryPlan,
-  gpuCount: number,
-  gpuIds = plan.otherGpuIds,
+  { gpuCount, gpuIds = plan.otherGpuIds, gpuMemoryGb = 0 }: EndpointGpus,
 ): Promise<string> {
   const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS, hasFlashBoot } = plan;
   const template = `template: { name: "t", imageName: "i", containerDiskInGb: ${plan.containerDiskGb}, dockerArgs: "" ${plan.hasSecrets ? SECRET_ENV : ""} }`;
   const { scalerType, scalerValue } = plan;
   const flashBoot = `flashBootType: ${hasFlashBoot ? "FLASHBOOT" : "OFF"}`;
   const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "${scalerType}", scalerValue: ${scalerValue}`;
-  const input = `{ name: "e", ${template}, gpuIds: "${gpuIds}", gpuCount: ${gpuCount}, ${scale}, ${flashBoot}, executionTimeoutMs: ${executionTimeoutMs} }`;
+  const input = `{ name: "e", ${template}, gpuIds: "${gpuIds}", gpuCount: ${gpuCount}, gpuMemoryGb: ${gpuMemoryGb}, ${scale}, ${flashBoot}, executionTimeoutMs: ${executionTimeoutMs} }`;
   const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
   return saveEndpoint?.["id"] ?? "";
 }

@@ -66,7 +66,7 @@ export class DeletionUser {
   async #useOne(): Promise<void> {
     const { client, plan, world } = this.#parts;
     const { random } = world;
-    const endpointId = await makeEndpoint(client, { ...plan, workersMin: 0 }, 1);
+    const endpointId = await makeEndpoint(client, { ...plan, workersMin: 0 }, { gpuCount: 1 });
     const jobIds: string[] = [];
     for (let left = random.whole(0, JOBS_MAX); left > 0; left -= 1) {
       const answer = await client.call("POST", `/v2/${endpointId}/run`, { input: { number: left } });

@@ -21,7 +21,7 @@ import { FleetRows, type WorkerRow } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
 import type { JobEnd } from "./openai-user.ts";
 import { violationsOf, isRetry, markOf, nameOf } from "./job-rows.ts";
-import { sharedGpus } from "./gpus.ts";
+import { overfullGpus } from "./gpus.ts";
 import { Isolation } from "./isolation.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Logs } from "./logs.ts";
@@ -204,7 +204,7 @@ export class Invariants {
 
   checkStep(): void {
     this.#checkChanges();
-    for (const host of this.#parts.hosts) for (const what of sharedGpus(host)) this.violate(what);
+    for (const host of this.#parts.hosts) for (const what of overfullGpus(host)) this.violate(what);
     this.#calm.checkStep();
     this.#hostRows.checkStep();
     this.#fleet.checkStep();

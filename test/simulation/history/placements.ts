@@ -2,7 +2,16 @@
 import type { SimulatedHost } from "../host/host.ts";
 import { type Account, accountWith } from "./account.ts";
 import type { Calm } from "./calm.ts";
-import { amountsFor, amountsOf, type Requirement, hasPlace, NAMES, takenOf, totalOf } from "./capacity.ts";
+import {
+  amountsFor,
+  amountsOf,
+  type Requirement,
+  hasPlace,
+  NAMES,
+  overfullGpus,
+  takenOf,
+  totalOf,
+} from "./capacity.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
 import type { HistoryPlan } from "./plan.ts";
 
@@ -42,7 +51,7 @@ export class Placements {
     }
   }
 
-  /** All workers on a host take no more than it has, and no GPU is given twice. */
+  /** All workers on a host take no more than it has, nor of any GPU; one that declares no memory has its GPUs alone. */
   #checkTotal(host: SimulatedHost, rows: Rows): void {
     const [total, taken] = [totalOf(host), takenOf(host, rows)];
     for (const name of NAMES)
@@ -50,8 +59,8 @@ export class Placements {
         this.#parts.violate(
           `workers on ${host.hostId} take ${taken.amounts[name]} ${name} of ${total[name]}`,
         );
-    for (const index of taken.sharedGpus)
-      this.#parts.violate(`GPU ${index} of ${host.hostId} is given to two workers`);
+    for (const index of overfullGpus(host, taken))
+      this.#parts.violate(`workers have more of GPU ${index} of ${host.hostId} than there is`);
   }
 
   /** It has as many GPUs as it asks for, of one of its tiers, which is returned, and of no model that it excludes. */
@@ -71,7 +80,13 @@ export class Placements {
 
   /** It has the share of its host that goes with its GPUs, and the disk that it asks for. */
   #checkAmounts({ row, host, requirement }: Placed): void {
-    const [given, needed] = [amountsOf(row.size), amountsFor(host, requirement)];
+    const [index] = JSON.parse(row.gpu_indexes) as number[];
+    const gpu = host.inventory.gpus.find((one) => one.index === index);
+    const [given, needed] = [amountsOf(row.size), amountsFor(host, requirement, gpu)];
+    if ((given.gpuMemoryMb ?? Infinity) !== requirement.gpuMemoryMb)
+      this.#parts.violate(
+        `${row.worker_id} got ${given.gpuMemoryMb} MiB instead of ${requirement.gpuMemoryMb}`,
+      );
     for (const name of NAMES)
       if (given[name] !== needed[name])
         this.#parts.violate(`${row.worker_id} got ${given[name]} ${name} instead of ${needed[name]}`);

@@ -7,7 +7,7 @@ import type { HostKind } from "../host/inventory.ts";
 import type { Random } from "../world/random.ts";
 import { congestion, MIXTURES, withCrashes } from "./mixtures.ts";
 import { chooseFaults, type Fault, RATES } from "./planned-faults.ts";
-import { CHURN, PODS_BESIDE, varietyOf } from "./varied-hosts.ts";
+import { CHURN, packing, PODS_BESIDE, varietyOf } from "./varied-hosts.ts";
 
 export type HistoryPlan = {
   readonly hostGpus: readonly number[];
@@ -17,6 +17,8 @@ export type HistoryPlan = {
   readonly endpointGpus: readonly number[];
   /** Which GPUs they ask for, in order of preference. */
   readonly endpointGpuIds: readonly string[];
+  /** GPU memory that they declare, by which workers share GPUs; 0 for none. */
+  readonly endpointGpuMemoryGb: readonly number[];
   /** Those of other endpoints. */
   readonly otherGpuIds: string;
   readonly containerDiskGb: number;
@@ -112,6 +114,7 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
 export const ALIKE = {
   hostKinds: [],
   endpointGpuIds: [],
+  endpointGpuMemoryGb: [],
   otherGpuIds: "ADA_24",
   containerDiskGb: 5,
 } as const;
@@ -135,6 +138,7 @@ const VARIED = 0.4;
 /** Of those. */
 const CONTESTED = 0.3;
 const CRASHING = 0.1;
+const PACKED = 0.15;
 const SHARED = 0.15;
 const CONGESTED = 0.07;
 const MIXED = 0.3;
@@ -159,8 +163,9 @@ const ASKED = 0.4;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = choosePlan(random);
-  const plan = random.chance(CRASHING) ? withCrashes(chosen) : chosen;
-  return { ...plan, hasShards: random.chance(SHARDED) };
+  const crashing = random.chance(CRASHING) ? withCrashes(chosen) : chosen;
+  const plan = { ...crashing, hasShards: random.chance(SHARDED) };
+  return random.chance(PACKED) ? { ...plan, ...packing(random, plan) } : plan;
 }
 
 function choosePlan(random: Random): HistoryPlan {

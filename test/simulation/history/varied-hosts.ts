@@ -16,6 +16,8 @@ const ANY_GPU = TIERS.join(",");
 const MIXED = 0.4;
 const EXCLUDING = 0.5;
 const SEVERAL_GPUS = 0.4;
+/** Of GPUs with 24 GB and more; 0 for a worker that has its GPU to itself. */
+const PARTS_GB: readonly number[] = [3, 5, 8, 12, 20, 0];
 /** MB; a container of each endpoint finds room on each host that has no other. */
 const DISKS: readonly number[] = [110_000, 250_000, 500_000];
 const CONTAINER_DISKS_GB: readonly number[] = [5, 50, 100];
@@ -67,6 +69,17 @@ export function varietyOf(random: Random, { hostGpus, endpointGpus }: HistoryPla
     endpointGpuIds: asked.map(({ gpuIds }) => gpuIds),
     otherGpuIds: ANY_GPU,
     containerDiskGb: random.pick(CONTAINER_DISKS_GB),
+  };
+}
+
+/** Workers of one GPU declare what they need of it, so that they share GPUs; some have theirs to themselves. */
+export function packing(
+  random: Random,
+  { endpointGpus }: HistoryPlan,
+): Pick<HistoryPlan, "endpointGpuMemoryGb" | "workersMax"> {
+  return {
+    endpointGpuMemoryGb: endpointGpus.map((gpuCount) => (gpuCount === 1 ? random.pick(PARTS_GB) : 0)),
+    workersMax: random.whole(2, 6),
   };
 }
 

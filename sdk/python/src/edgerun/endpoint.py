@@ -57,6 +57,7 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
         datacenter: A DataCenter or its id, or a list of them. Without one: any.
         env: Environment variables of the workers.
         gpu_count: GPUs of each worker.
+        gpu_memory_gb: GPU memory that a worker needs, so that several share a GPU. Without it each has its own.
         execution_timeout_ms: Milliseconds that a job may take, 5000 to 604800000; 0 for the service's default.
         flashboot: Whether workers that are not needed are kept ready for a fast start.
         image: A container image of your own.
@@ -89,6 +90,7 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
         datacenter: DataCenter | str | Sequence[DataCenter | str] | None = None,
         env: Mapping[str, str] | None = None,
         gpu_count: int = 1,
+        gpu_memory_gb: int | None = None,
         execution_timeout_ms: int = 0,
         flashboot: bool = True,
         image: str | None = None,
@@ -119,6 +121,7 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
             datacenter=datacenter,
             env=env,
             gpu_count=gpu_count,
+            gpu_memory_gb=gpu_memory_gb,
             execution_timeout_ms=execution_timeout_ms,
             flashboot=flashboot,
             image=image,

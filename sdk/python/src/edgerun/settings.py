@@ -41,6 +41,7 @@ class Settings:
     data_centers: tuple[str, ...]
     env: Mapping[str, str]
     gpu_count: int
+    gpu_memory_gb: int | None
     execution_timeout_ms: int
     flashboot: bool
     image: str | None
@@ -84,7 +85,8 @@ class Settings:
         if self.cpus:
             return {"instanceIds": [cpu.value for cpu in self.cpus]}
         cuda = {} if self.min_cuda_version is None else {"minCudaVersion": self.min_cuda_version.value}
-        return {"gpuIds": gpu_ids(self.gpus), "gpuCount": self.gpu_count, **cuda}
+        memory = {} if self.gpu_memory_gb is None else {"gpuMemoryGb": self.gpu_memory_gb}
+        return {"gpuIds": gpu_ids(self.gpus), "gpuCount": self.gpu_count, **memory, **cuda}
 
     def _models(self) -> dict[str, Any]:
         if not self.models:
@@ -116,6 +118,7 @@ def read_settings(
     datacenter: object,
     env: object,
     gpu_count: object,
+    gpu_memory_gb: object,
     execution_timeout_ms: object,
     flashboot: bool,
     image: object,
@@ -153,6 +156,7 @@ def read_settings(
         data_centers=places,
         env=_read_env(env),
         gpu_count=read_whole_number("gpu_count", gpu_count, 1),
+        gpu_memory_gb=_read_gpu_memory(gpu_memory_gb, gpu_count, is_gpu=not cpus),
         execution_timeout_ms=_read_execution_timeout(execution_timeout_ms),
         flashboot=flashboot,
         image=_read_image(image),
@@ -243,6 +247,17 @@ def _read_template(template: object) -> PodTemplate:
     if not isinstance(template, PodTemplate):
         raise ValueError(f"template={template!r} of type {type(template).__name__} must be a PodTemplate.")
     return template
+
+
+def _read_gpu_memory(value: object, gpu_count: object, *, is_gpu: bool) -> int | None:
+    if value is None:
+        return None
+    if not is_gpu:
+        raise ValueError(f"gpu_memory_gb={value!r} needs GPUs: with cpu there are none.")
+    memory = read_whole_number("gpu_memory_gb", value, 1)
+    if gpu_count != 1:
+        raise ValueError(f"gpu_memory_gb={value!r} needs gpu_count=1: a worker shares one GPU only.")
+    return memory
 
 
 def _read_cuda(value: object, *, is_gpu: bool) -> CudaVersion | None:

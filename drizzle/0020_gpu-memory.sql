@@ -1,0 +1,1 @@
+ALTER TABLE `endpoint` ADD `gpu_memory_gb` integer DEFAULT 0 NOT NULL;
