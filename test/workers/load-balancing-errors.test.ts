@@ -74,7 +74,15 @@ test("an endpoint with a queue is not reached as a load-balanced one", async () 
   });
 });
 
-const FOR_BOTH = ["GET health", "GET metrics", "GET metrics/requests", "GET metrics/workers", "GET logs"];
+const FOR_BOTH = [
+  "GET health",
+  "GET metrics",
+  "GET metrics/requests",
+  "GET metrics/workers",
+  "GET logs",
+  "POST trial",
+  "DELETE trial",
+];
 
 test("a load-balanced endpoint has the operations that need no queue, and rejects each of the others", async () => {
   const endpointId = await createEndpoint(LB);

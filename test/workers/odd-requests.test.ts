@@ -1,6 +1,7 @@
 /** Requests at addresses and by methods that nobody serves: they are mistakes of the caller, and never ours. */
 import { exports } from "cloudflare:workers";
 import { test } from "vitest";
+import { PAGES } from "../../src/gateway/console/pages.ts";
 import { restV2Apis } from "../../src/gateway/rest-v2/routes.ts";
 import { edgeRoutes } from "../../src/routes.ts";
 import { ROOT_API_KEY } from "./edge-client.ts";
@@ -17,6 +18,8 @@ const MOUNTS = [
   "/tunnels/x/exec",
   "/tunnels/x/ports/x",
   "/v1",
+  "/console",
+  ...PAGES.map((page) => `/${page}`),
   "/agent",
   "/artifacts",
   "/docs/graphql",
