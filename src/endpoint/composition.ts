@@ -1,5 +1,4 @@
 /** The composition root of an Endpoint object: opens its features, each with what it needs, and registers their hooks. */
-import { ENDPOINT_SHARDS_MAX } from "../contract/limits.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import type { FleetPort } from "../durable/ports.ts";
@@ -35,15 +34,7 @@ import { Trial } from "./scaling/trial.ts";
 import { WorkerConcurrency } from "./scaling/worker-set.ts";
 import { Workload } from "./scaling/workload.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
-import { CallRate } from "./shards/call-rate.ts";
-import { LeadShard } from "./shards/lead-shard.ts";
-import { MemberShard } from "./shards/member-shard.ts";
-import { OtherShards } from "./shards/other-shards.ts";
-import { ShardAnswers } from "./shards/shard-answers.ts";
-import { ShardCalls, type ShardObject } from "./shards/shard-calls.ts";
-import { ShardStates } from "./shards/shard-state.ts";
-import { ShardSums } from "./shards/shard-sums.ts";
-import { WorkerLending } from "./shards/worker-lending.ts";
+import { openShards, type ShardLinks, type Shards } from "./shards/shards.ts";
 import { ChunkStore } from "./streams/chunk-store.ts";
 import { StreamHandlers } from "./streams/stream-handlers.ts";
 import { WebhookHandlers } from "./webhooks/webhook-handlers.ts";
@@ -67,13 +58,6 @@ export type FleetCalls = {
   readonly stateCapacity: FleetPort["stateCapacity"];
   /** Fetches the report of Fleet and takes it over. */
   readonly updateReport: () => Promise<void>;
-};
-
-/** Calls between the objects of one endpoint. */
-export type ShardLinks = {
-  readonly objectOf: (shard: number) => ShardObject;
-  /** Tells the first object that there is news in this one. */
-  readonly notifyLead: (shard: number) => Promise<void>;
 };
 
 /** What the object and its router call. */
@@ -123,8 +107,13 @@ export function openEndpoint(
 ): Endpoint {
   const base = openBase(context, fleet, () => hooks.finishTurn(Date.now()));
   const queue = openQueue(context, env, base);
-  const shards = openShards(context, env, base, queue, links, {
-    freeSince: (workerId) => scaling.scaling.freeSince(workerId),
+  const shards = openShards({
+    ...base,
+    ...queue,
+    links,
+    idleTimes: { freeSince: (workerId) => scaling.scaling.freeSince(workerId) },
+    shardsMax: env.ENDPOINT_SHARDS_MAX,
+    keepAlive: (work) => context.waitUntil(work),
   });
   const scaling = openScaling(base, queue, shards);
   const agents = openAgents(context, base, queue, scaling, shards);
@@ -144,7 +133,10 @@ export function openEndpoint(
       dispatch: agents.exchanges,
       queue: queueHooks(base, queue),
       loadBalancing: loadBalancing.hooks,
-      shards: shardHooks(context, base, shards, scaling.scaling, agents.exchanges),
+      shards: shards.hooks({
+        isClosed: (workerId) => scaling.scaling.isClosed(workerId),
+        wakeHosts: (hostIds) => agents.exchanges.wakeHosts(hostIds),
+      }),
       scaling: scalingHooks(
         context,
         fleet,
@@ -234,64 +226,6 @@ function queueHooks(
     },
     nextAt: (now) => (queue.isRebuilding && alarm.armedAt === null ? now : queue.nextSweepAt),
     sweep: (now) => queue.sweep(now),
-  };
-}
-
-/** What the object has to do with the other objects of its endpoint. */
-function openShards(
-  context: DurableObjectState,
-  env: EndpointEnv,
-  base: Base,
-  queue: JobQueue,
-  { objectOf, notifyLead }: ShardLinks,
-  idleTimes: { readonly freeSince: (workerId: string) => number | undefined },
-) {
-  const rate = new CallRate();
-  const calls = new ShardCalls({ objectOf, commit: base.commit });
-  const shardsMax = Math.min(Number(env.ENDPOINT_SHARDS_MAX) || ENDPOINT_SHARDS_MAX, ENDPOINT_SHARDS_MAX);
-  const state = new ShardStates(base.factStore.fact("shards"));
-  const lending = new WorkerLending({ ...base, ...queue, state, calls, idleTimes });
-  const lead = new LeadShard({ ...base, state, rate, calls, lending, shardsMax });
-  const keepAlive = (work: Promise<unknown>): void => context.waitUntil(work);
-  const takeFreed = () => queue.claims.workers.takeFreed();
-  const member = new MemberShard({ ...base, ...queue, rate, takeFreed, notifyLead, keepAlive });
-  const others = new OtherShards(calls, lending);
-  const sums = new ShardSums(lead, calls);
-  const answers = new ShardAnswers({ ...base, ...queue });
-  const { facts } = base;
-  const spread = {
-    get active() {
-      return facts.shard === 0 ? lead.active : facts.activeShards;
-    },
-  };
-  return { rate, calls, lead, lending, member, others, sums, answers, spread };
-}
-
-type Shards = ReturnType<typeof openShards>;
-
-function shardHooks(
-  context: DurableObjectState,
-  { limits, facts }: Base,
-  { lead, lending, member, calls, spread }: Shards,
-  scaling: Autoscaler,
-  agents: AgentExchanges,
-): FeatureHooks {
-  return {
-    recover: () => {
-      lead.recover();
-      limits.shareWith(spread.active);
-    },
-    commit: (config, now) => {
-      if (facts.shard > 0) return member.hooks.commit?.(config, now);
-      lead.decide((workerId) => scaling.isClosed(workerId), now);
-      limits.shareWith(lead.active);
-      agents.wakeHosts(lending.takeHostsToNotify());
-    },
-    send: () => {
-      if (facts.shard > 0) return member.hooks.send?.();
-      calls.send((work) => context.waitUntil(work), Date.now());
-    },
-    nextAt: (now) => (facts.shard > 0 ? (member.hooks.nextAt?.(now) ?? null) : lead.nextAt(now)),
   };
 }
 
