@@ -66,7 +66,8 @@ export class RequestPromptness {
   #givesWay({ worker_id: workerId, endpoint_id: endpointId }: WorkerRow): boolean {
     const [storage] = storagesOf(this.#parts.edge, endpointId);
     const [row] = storage?.select(AFTER_JOBS) ?? [];
-    return String(row?.["epochs"] ?? "").includes(workerId);
+    const epochs = row?.["epochs"];
+    return typeof epochs === "string" && epochs.includes(workerId);
   }
 
   #isOpen({
