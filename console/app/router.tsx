@@ -13,7 +13,7 @@ import {
   type MetricsWindow,
   type WireStatus,
 } from "./api/statuses.ts";
-import { ApiError } from "./api/http.ts";
+import { ApiError, SIGNED_IN_MARK } from "./api/http.ts";
 import { accountQuery, client } from "./api/queries.ts";
 import { Problem } from "./parts/basics.tsx";
 import { Layout } from "./parts/layout.tsx";
@@ -35,11 +35,13 @@ const signedIn = createRoute({
   getParentRoute: () => rootRoute,
   id: "signed-in",
   beforeLoad: async ({ location }) => {
+    const toSignIn = redirect({ to: "/sign-in", search: { next: location.href } });
+    // Nothing is asked for in a browser that has never signed in.
+    if (localStorage.getItem(SIGNED_IN_MARK) === null) throw toSignIn;
     try {
       await client.ensureQueryData(accountQuery);
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 401) throw error;
-      throw redirect({ to: "/sign-in", search: { next: location.href } });
+      throw error instanceof ApiError && error.status === 401 ? toSignIn : error;
     }
   },
   errorComponent: ({ error }) => (

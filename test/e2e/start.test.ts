@@ -115,6 +115,7 @@ function shapeOf(output: string): string {
     .replaceAll(/^ {2}still waiting: .*\n/gm, "")
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "URL")
     .replaceAll(/er_[0-9a-f]{40}/g, "KEY")
+    .replaceAll(/erk_([0-9a-f]{40,}|[0-9a-f]+\.\.\.)/g, "CODE")
     .replaceAll(/\b[0-9a-z]{14}\b/g, "ID")
     .replaceAll(/\d+ ms/g, "N ms")
     .replaceAll(/^( {2}Data and logs {4}).*/gm, "$1DIRECTORY");

@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What pages that are not of the console know of its sign-in: that there may be one. */
+/** In the storage of a browser that has signed in, since no script can see the cookie. */
 export const SIGNED_IN_MARK = "edgerun-signed-in";
 
 const UNREACHABLE = "The edge cannot be reached. The page goes on by itself once it can.";

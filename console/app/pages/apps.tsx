@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Apps } from "../api/operations.ts";
 import { appsQuery } from "../api/queries.ts";
-import { Ago, Card, Copyable, Empty, Loading, Problem, Title } from "../parts/basics.tsx";
+import { Ago, Card, Copyable, Empty, InstallCommands, Loading, Problem, Title } from "../parts/basics.tsx";
 
 type App = NonNullable<NonNullable<NonNullable<Apps["myself"]>["flashApps"]>[number]>;
 type Environment = NonNullable<NonNullable<App["flashEnvironments"]>[number]>;
@@ -21,6 +21,7 @@ export function AppsPage() {
             An app is Python code whose functions run on your hosts. The flash command lays one out and
             deploys it.
           </p>
+          <InstallCommands />
           <Copyable
             text={`flash login --url ${location.origin}\nflash init my-app && cd my-app && flash deploy`}
             label="Commands of a first app"

@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { call, SIGNED_IN_MARK } from "../api/http.ts";
-import { Button, inputClass, Problem } from "../parts/basics.tsx";
+import { Button, InstallCommands, inputClass, Problem } from "../parts/basics.tsx";
 
 const route = getRouteApi("/sign-in");
 
@@ -63,6 +63,8 @@ export function SignIn() {
         </a>
         .
       </p>
+      <h2 className="mt-8 mb-2 text-sm font-medium">Commands in the version of this service</h2>
+      <InstallCommands />
     </main>
   );
 }

@@ -146,6 +146,20 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
   );
 }
 
+/** How to install the commands `edgerun` and `flash` from this service, with Node or with Python. */
+export function InstallCommands() {
+  const { origin } = location;
+  return (
+    <div className="space-y-2">
+      <Copyable text={`npm install -g ${origin}/packages/edgerun.tgz`} label="Installation with Node" />
+      <Copyable
+        text={`pip install -r ${origin}/packages/requirements.txt`}
+        label="Installation with Python"
+      />
+    </div>
+  );
+}
+
 export function Figure({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <div>
