@@ -12,7 +12,7 @@ export function SignIn() {
   const { mutate, isPending, error } = useMutation({
     mutationFn: (given: { readonly key: string } | { readonly link: string }) =>
       call("/console/sign-in", { method: "POST", body: given }),
-    // Loaded anew, so that nothing of another sign-in stays.
+    // The page is loaded again, so that nothing of another sign-in stays.
     onSuccess: () => {
       localStorage.setItem(SIGNED_IN_MARK, "1");
       location.assign(next);

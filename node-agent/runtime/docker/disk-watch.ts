@@ -7,9 +7,7 @@
  * W4  A pod whose volume was too full starts again with what is in it, and is ended when that grows: only so can its
  *     owner delete files. The allowance is a label of the container, and shrinks with the volume.
  */
-import { ignoreFailure } from "../../../src/std/errors.ts";
 import { execFile } from "node:child_process";
-import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type Dockerode from "dockerode";
 import * as z from "zod";
@@ -20,8 +18,8 @@ import {
   ownerOfLabels,
   volumeBytesOfLabels,
 } from "./container-options.ts";
-import { ignoring, listContainers } from "../daemon/docker-calls.ts";
-import { isConflict, isNotFound } from "../daemon/docker-errors.ts";
+import { ContainerWatch } from "./container-watch.ts";
+import { isNotFound } from "../daemon/docker-errors.ts";
 
 const run = promisify(execFile);
 
@@ -52,15 +50,12 @@ type Watched = { readonly workerId: string; readonly bounds: readonly Bound[]; d
 
 export class DiskWatch {
   readonly #docker: Dockerode;
-  readonly #hostId: string;
   readonly #intervalMs: number;
   readonly #log: AgentLog | undefined;
-  readonly #abort = new AbortController();
+  readonly #watch: ContainerWatch;
   readonly #watched = new Map<string, Watched>();
-  readonly #reasons = new Map<string, string>();
   /** Pods that have more in their volume than they may. */
   readonly #overfull = new Set<string>();
-  #isRunning = false;
 
   constructor(
     docker: Dockerode,
@@ -68,14 +63,18 @@ export class DiskWatch {
     options: { intervalMs?: number | undefined; log?: AgentLog | undefined },
   ) {
     this.#docker = docker;
-    this.#hostId = hostId;
     this.#intervalMs = options.intervalMs ?? CHECK_MIN_MS;
     this.#log = options.log;
+    this.#watch = new ContainerWatch(docker, hostId, {
+      intervalMs: this.#intervalMs,
+      look: (containers) => this.#check(containers),
+      onFailure: (error) => this.#logFailure(error),
+    });
   }
 
   /** Why the agent ended a container; undefined when the agent did not end it. */
   reasonOf(containerId: string): string | undefined {
-    return this.#reasons.get(containerId);
+    return this.#watch.reasonOf(containerId);
   }
 
   /** Bytes that may be in the volume of a pod that starts, where they are more than its limit; else 0 (W4). */
@@ -87,34 +86,18 @@ export class DiskWatch {
 
   /** Watches until `stop`; more than one call does no harm. */
   start(): void {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    void this.#run();
+    this.#watch.start();
   }
 
   stop(): void {
-    this.#abort.abort();
+    this.#watch.stop();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#abort;
-    while (!signal.aborted) {
-      await this.#check().catch((error: unknown) => this.#logFailure(error)); // the next look may do better
-      await delay(this.#intervalMs, undefined, { signal, ref: false }).catch(ignoreFailure);
-    }
-  }
-
-  async #check(): Promise<void> {
-    const containers = await listContainers(this.#docker, this.#hostId);
+  async #check(containers: readonly Dockerode.ContainerInfo[]): Promise<void> {
     const present = new Set(containers.map(({ Id }) => Id));
-    for (const containerId of [...this.#watched.keys(), ...this.#reasons.keys()].filter(
-      (id) => !present.has(id),
-    )) {
-      this.#watched.delete(containerId);
-      this.#reasons.delete(containerId);
-    }
+    for (const id of this.#watched.keys()) if (!present.has(id)) this.#watched.delete(id);
     for (const container of containers.filter(({ State }) => State === "running")) {
-      if (this.#abort.signal.aborted) return;
+      if (this.#watch.isStopped) return;
       await this.#checkContainer(container).catch((error: unknown) => {
         if (!isNotFound(error)) this.#logFailure(error);
       });
@@ -162,14 +145,12 @@ export class DiskWatch {
   }
 
   async #end(containerId: string, workerId: string, reason: string): Promise<void> {
-    this.#reasons.set(containerId, reason);
     this.#log?.warn("worker_over_disk", { workerId, reason });
-    const killing = this.#docker.getContainer(containerId).kill({ signal: "SIGKILL" });
-    await ignoring(isConflict, killing); // it has just ended
+    await this.#watch.end(containerId, reason);
   }
 
   #logFailure(error: unknown): void {
-    if (!this.#abort.signal.aborted) this.#log?.warn("disk_watch_failed", { reason: String(error) });
+    if (!this.#watch.isStopped) this.#log?.warn("disk_watch_failed", { reason: String(error) });
   }
 }
 

@@ -7,14 +7,11 @@
  * G3  What a reading does not show counts as nothing, and a failed reading ends nobody.
  */
 import { readFile } from "node:fs/promises";
-import { setTimeout as delay } from "node:timers/promises";
 import type Dockerode from "dockerode";
-import { ignoreFailure } from "../../../src/std/errors.ts";
 import type { AgentLog } from "../../core/log.ts";
 import { type GpuProcess, readGpuProcesses } from "../../gpu/gpu-processes.ts";
-import { ignoring, listContainers } from "../daemon/docker-calls.ts";
-import { isConflict, isNotFound } from "../daemon/docker-errors.ts";
 import { gpuMemoryMbOfLabels, ownerOfLabels } from "./container-options.ts";
+import { ContainerWatch } from "./container-watch.ts";
 
 const CHECK_MS = 5_000;
 const TOLERANCE = 0.05;
@@ -29,55 +26,40 @@ export type GpuMemoryWatchOptions = {
 };
 
 export class GpuMemoryWatch {
-  readonly #docker: Dockerode;
-  readonly #hostId: string;
   readonly #options: GpuMemoryWatchOptions;
-  readonly #abort = new AbortController();
-  readonly #reasons = new Map<string, string>();
-  #isRunning = false;
+  readonly #watch: ContainerWatch;
 
   constructor(docker: Dockerode, hostId: string, options: GpuMemoryWatchOptions) {
-    this.#docker = docker;
-    this.#hostId = hostId;
     this.#options = options;
+    this.#watch = new ContainerWatch(docker, hostId, {
+      intervalMs: options.intervalMs ?? CHECK_MS,
+      look: (containers) => this.#check(containers),
+      onFailure: (error) => options.log?.warn("gpu_memory_watch_failed", { reason: String(error) }),
+    });
   }
 
   /** Why the agent ended a container; undefined when it was not for its GPU memory. */
   reasonOf(containerId: string): string | undefined {
-    return this.#reasons.get(containerId);
+    return this.#watch.reasonOf(containerId);
   }
 
   /** Watches until `stop`; more than one call does no harm. */
   start(): void {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    void this.#run();
+    this.#watch.start();
   }
 
   stop(): void {
-    this.#abort.abort();
+    this.#watch.stop();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#abort;
-    const { intervalMs = CHECK_MS } = this.#options;
-    while (!signal.aborted) {
-      await this.#check().catch((error: unknown) => this.#logFailure(error)); // the next look may do better
-      await delay(intervalMs, undefined, { signal, ref: false }).catch(ignoreFailure);
-    }
-  }
-
-  async #check(): Promise<void> {
-    const containers = await listContainers(this.#docker, this.#hostId);
-    const present = new Set(containers.map(({ Id }) => Id));
-    for (const id of this.#reasons.keys()) if (!present.has(id)) this.#reasons.delete(id);
+  async #check(containers: readonly Dockerode.ContainerInfo[]): Promise<void> {
     const watched = containers.filter(
       ({ State, Labels }) => (State === "running" || State === "paused") && gpuMemoryMbOfLabels(Labels) > 0,
     );
     if (watched.length === 0) return;
     const used = await this.#readUse();
     for (const container of watched) {
-      if (this.#abort.signal.aborted) return;
+      if (this.#watch.isStopped) return;
       const usedMb = used.get(container.Id) ?? 0;
       const declaredMb = gpuMemoryMbOfLabels(container.Labels);
       if (usedMb > allowedMb(declaredMb)) await this.#end(container, overGpuMemory(usedMb, declaredMb));
@@ -96,18 +78,9 @@ export class GpuMemoryWatch {
   }
 
   async #end({ Id, Labels }: Dockerode.ContainerInfo, reason: string): Promise<void> {
-    if (this.#reasons.has(Id)) return;
-    this.#reasons.set(Id, reason);
     const { workerId = "" } = ownerOfLabels(Labels) ?? {};
     this.#options.log?.warn("worker_over_gpu_memory", { workerId, reason });
-    const killing = this.#docker.getContainer(Id).kill({ signal: "SIGKILL" });
-    await ignoring((error) => isConflict(error) || isNotFound(error), killing); // it has just ended
-  }
-
-  #logFailure(error: unknown): void {
-    if (!this.#abort.signal.aborted) {
-      this.#options.log?.warn("gpu_memory_watch_failed", { reason: String(error) });
-    }
+    await this.#watch.end(Id, reason);
   }
 }
 

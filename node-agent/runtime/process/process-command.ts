@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, readlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { quote } from "shlex";
 import { errorCode, errorMessage, ignoreFailure } from "../../../src/std/errors.ts";
@@ -24,6 +25,9 @@ const run = promisify(execFile);
 
 /** What it started in the background may hold its output open: so long it is read after the command's end. */
 const LAST_OUTPUT_MS = 2_000;
+/** After a command was killed, its worker is looked at so often, with so much time between. */
+const WORKER_LOOKS = 6;
+const WORKER_LOOK_MS = 50;
 
 export type CommandPlace = {
   /** First process of the worker: the command has the variables that it was started with. */
@@ -117,7 +121,16 @@ class ProcessCommand implements RunningCommand {
     const ownCode = code ?? exitCodeOfSignal(signal ?? "SIGKILL");
     // A worker that ends takes its commands along: a shell may see its program killed before it is killed itself.
     const isPlain = signal === null && ownCode !== exitCodeOfSignal("SIGKILL");
-    return isPlain || (await this.#isWorkerUp()) ? ownCode : "container_ended";
+    return isPlain || (await this.#doesWorkerStay()) ? ownCode : "container_ended";
+  }
+
+  /** Killed together with its command, a worker may be there for a moment longer on a busy host. */
+  async #doesWorkerStay(): Promise<boolean> {
+    for (let look = 0; look < WORKER_LOOKS; look += 1) {
+      if (look > 0) await delay(WORKER_LOOK_MS);
+      if (!(await this.#isWorkerUp())) return false;
+    }
+    return true;
   }
 
   async #isWorkerUp(): Promise<boolean> {
