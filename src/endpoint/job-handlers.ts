@@ -11,7 +11,7 @@ import {
   type JobEvent,
   type Payload,
 } from "../domain/jobs/job-machine.ts";
-import { listJob, stateOf, viewJob, wireStatusOf } from "../domain/jobs/job-view.ts";
+import { stateOf, viewJob, wireStatusOf } from "../domain/jobs/job-view.ts";
 import { priorityOf } from "../domain/jobs/priorities.ts";
 import { explainWait } from "../domain/jobs/queue-reason.ts";
 import { timelineOf } from "../domain/jobs/timeline.ts";
@@ -39,12 +39,13 @@ import type {
   TimelineReply,
   Unconfigured,
 } from "./messages.ts";
+import { listJobs } from "./queue/job-lists.ts";
 import type { JobStorage } from "./queue/job-storage.ts";
 import type { QueueLedger } from "./queue/queue-ledger.ts";
 import type { Queue } from "./queue/queue.ts";
 import type { RunningTimes } from "./queue/running-times.ts";
 import { queueFull, type RequestLimits, type RequestSlot } from "./limits/request-limits.ts";
-import type { ListedJobs, ListQuery, ShardSums } from "./shards/shard-sums.ts";
+import type { ShardSums } from "./shards/shard-sums.ts";
 
 export type JobHandlersParts = {
   readonly facts: EndpointFacts;
@@ -172,8 +173,8 @@ export class JobHandlers {
     return limits.admit<ListOutcome>("requests", Date.now(), async () => {
       const query = { state: status && stateOf(status), offset, limit: limit + 1 };
       const found = sums.isNeeded
-        ? await sums.listJobs((part) => this.#listOwn(part), query)
-        : this.#listOwn(query);
+        ? await sums.listJobs((part) => listJobs(this.#parts, part, Date.now()), query)
+        : listJobs(this.#parts, query, Date.now());
       const hasMore = found.requests.length > limit;
       // Expired jobs count until they are swept, so the last page counts exactly.
       const isLast = !hasMore && (offset === 0 || found.requests.length > 0);
@@ -181,14 +182,6 @@ export class JobHandlers {
       const requests = found.requests.slice(0, limit);
       return { kind: "jobs", page: { requests, total, offset, limit, hasMore } };
     });
-  }
-
-  #listOwn({ state, offset, limit }: ListQuery): ListedJobs {
-    const { queue, ledger } = this.#parts;
-    const now = Date.now();
-    const found = queue.newestFirst(state, now).drop(offset).take(limit);
-    const requests = [...found.map((stored) => listJob(publicId(stored), stored.job, now))];
-    return { requests, total: ledger.countIn(state) };
   }
 
   /** The events of a job in their order. */

@@ -1,9 +1,8 @@
 /** What an object of an endpoint answers when the first one sums up over all of them. */
-import { listJob } from "../../domain/jobs/job-view.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
 import type { ActivityCounters } from "../metrics/activity-counters.ts";
 import { reportUsage, segmentsSince } from "../metrics/activity-report.ts";
-import { publicId } from "../queue/job-store.ts";
+import { listJobs } from "../queue/job-lists.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { ShardAnswer, ShardQuery } from "./messages.ts";
@@ -30,7 +29,7 @@ export class ShardAnswers {
       case "purge":
         return await commit.run(() => this.#purge(onPurged, now));
       case "jobs":
-        return this.#listJobs(query, now);
+        return { kind: "jobs", ...listJobs(this.#parts, query, now) };
       case "total":
         return { kind: "total", total: activity.total.toRecord() };
       case "activity": {
@@ -47,12 +46,5 @@ export class ShardAnswers {
     const removed = this.#parts.queue.purge(now);
     onPurged(now);
     return { kind: "purge", removed };
-  }
-
-  #listJobs({ state, offset, limit }: Extract<ShardQuery, { kind: "jobs" }>, now: number): ShardAnswer {
-    const { queue, ledger } = this.#parts;
-    const found = queue.newestFirst(state, now).drop(offset).take(limit);
-    const requests = [...found.map((stored) => listJob(publicId(stored), stored.job, now))];
-    return { kind: "jobs", requests, total: ledger.countIn(state) };
   }
 }

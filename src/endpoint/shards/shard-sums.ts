@@ -1,21 +1,16 @@
 /** Answers of the first object of an endpoint that take those of the others into account. */
 import type { RequestRow } from "../../contract/job.ts";
 import type { MetricsWindow } from "../../contract/metrics.ts";
-import type { JobState } from "../../domain/jobs/job-machine.ts";
 import { Activity, type ActivityRecord } from "../../domain/metrics/activity.ts";
 import { windowFrom } from "../metrics/activity-report.ts";
 import type { JobHour } from "../messages.ts";
+import type { ListedJobs, ListQuery } from "../queue/job-lists.ts";
 import type { LeadShard } from "./lead-shard.ts";
 import type { ShardAnswer, ShardQuery } from "./messages.ts";
 import type { ShardCalls } from "./shard-calls.ts";
 
 /** Jobs that one object lists at a time. */
 const LIST_BATCH = 500;
-
-/** A page of jobs: one more than it shows tells whether there are more. */
-export type ListedJobs = { readonly requests: readonly RequestRow[]; readonly total: number };
-
-export type ListQuery = { readonly state: JobState | null; readonly offset: number; readonly limit: number };
 
 export class ShardSums {
   readonly #lead: Pick<LeadShard, "known" | "isLeading">;
