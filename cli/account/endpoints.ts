@@ -4,6 +4,7 @@ import { Failure } from "../../src/std/failure.ts";
 import { openService } from "../configuration/settings.ts";
 import type { Cli } from "../core/cli.ts";
 import { ago } from "../core/format.ts";
+import { printable } from "../core/printable.ts";
 import { namesNear } from "../core/near-names.ts";
 import { operation, type Service } from "../service/service.ts";
 
@@ -96,7 +97,7 @@ export async function showEndpoint(cli: Cli, nameOrId: string): Promise<void> {
   terminal.say(`Image    ${endpoint.template?.imageName ?? "-"}`);
   terminal.say(`Workers  ${workersOf(endpoint)}: ${countsOf(health.workers)}`);
   terminal.say(`Jobs     ${countsOf(health.jobs)}`);
-  if (health.obstacle) terminal.warn(health.obstacle);
+  if (health.obstacle) terminal.warn(printable(health.obstacle));
 }
 
 function viewOf({ pods, template, ...rest }: AccountEndpoint) {

@@ -8,6 +8,7 @@ import { parseJson } from "../../src/std/json.ts";
 import { errorOf, isFinal, jobSchema } from "../calls/job-calls.ts";
 import type { Cli } from "../core/cli.ts";
 import { ago, counted } from "../core/format.ts";
+import { printable } from "../core/printable.ts";
 import { inStep } from "../core/terminal.ts";
 import type { Service } from "../service/service.ts";
 import { openEndpoint, type OpenedEndpoint } from "./endpoints.ts";
@@ -58,8 +59,9 @@ export async function showJob(
   const job = await opened.service.read(pathOf(opened, "status", id), jobSchema);
   cli.terminal.json(job);
   if (cli.terminal.isJson) return;
-  cli.terminal.say(`${job.id}  ${job.status}${job.queue ? `  ${job.queue.detail ?? job.queue.reason}` : ""}`);
-  if (job.status === "FAILED") cli.terminal.say(errorOf(job).error_message);
+  const why = job.queue ? `  ${printable(job.queue.detail ?? job.queue.reason)}` : "";
+  cli.terminal.say(`${job.id}  ${job.status}${why}`);
+  if (job.status === "FAILED") cli.terminal.say(printable(errorOf(job).error_message));
   if (job["output"] !== undefined) cli.terminal.say(JSON.stringify(job["output"], null, 2));
 }
 

@@ -1,7 +1,7 @@
 /** What a worker has printed, as users read it. */
-import { stripVTControlCharacters } from "node:util";
 import * as z from "zod";
 import { APP_DIRECTORY } from "../../src/contract/agent/artifact.ts";
+import { printable } from "../core/printable.ts";
 import { parseJson } from "../../src/std/json.ts";
 
 /** Workers that run several jobs at a time tag what they print with the job's id. */
@@ -11,5 +11,5 @@ const taggedSchema = z.object({ requestId: z.string(), message: z.string() });
 export function readPrintedLine(line: string): readonly string[] {
   const tagged = line.startsWith("{") ? taggedSchema.safeParse(parseJson(line)) : undefined;
   const text = tagged?.success === true ? tagged.data.message.trimEnd() : line;
-  return stripVTControlCharacters(text).replaceAll(`File "${APP_DIRECTORY}/`, 'File "').split("\n");
+  return printable(text).replaceAll(`File "${APP_DIRECTORY}/`, 'File "').split("\n");
 }

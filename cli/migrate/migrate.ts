@@ -85,10 +85,7 @@ function report({ terminal }: Cli, outcomes: readonly Outcome[], frame: Frame): 
   const countOf = (wanted: Outcome["action"]) => outcomes.filter(({ action }) => action === wanted).length;
   if (!terminal.isJson) {
     const rows = outcomes.map(({ action, kind, name, notes }) => [action, kind, name, notes.join("; ")]);
-    terminal.table(
-      ["ACTION", "WHAT", "NAME", "NOTES"],
-      rows.map((row) => row.map(printable)),
-    );
+    terminal.table(["ACTION", "WHAT", "NAME", "NOTES"], rows);
     for (const warning of warnings) terminal.warn(warning);
     if (!applies) {
       terminal.say(
@@ -101,9 +98,4 @@ function report({ terminal }: Cli, outcomes: readonly Outcome[], frame: Frame): 
   throw new Failure(`${counted(failed, "item")} could not be created.`, [
     "Solve what the notes say, and run it again: it continues.",
   ]);
-}
-
-/** Without control characters, which could move the cursor. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, "\u{fffd}");
 }

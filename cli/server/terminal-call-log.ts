@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from "node:util";
 import type { Cli } from "../core/cli.ts";
+import { printable } from "../core/printable.ts";
 import type { Step } from "../core/terminal.ts";
 import type { CallLine, CallLog } from "./requests/served-app.ts";
 import { DisplayOrder, type DisplayedCall } from "./display-order.ts";
@@ -121,9 +121,4 @@ function clock(): string {
 
 function duration(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
-}
-
-/** Removes control characters, so that output of workers cannot move the cursor. */
-function printable(text: string): string {
-  return stripVTControlCharacters(text).replaceAll(/(?!\t)\p{Cc}/gu, "");
 }

@@ -3,6 +3,7 @@ import Table from "cli-table3";
 import prettyBytes from "pretty-bytes";
 import { CLEAR, StatusLine } from "./status-line.ts";
 import { isInteractive, type Palette, paletteOf } from "../core/palette.ts";
+import { printable } from "../core/printable.ts";
 import { Prompter } from "./prompter.ts";
 import type { Step, Terminal } from "../core/terminal.ts";
 
@@ -96,7 +97,7 @@ export class ConsoleTerminal implements Terminal {
       chars: { ...NO_LINES, middle: "  " },
       style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
     });
-    table.push(...rows.map((row) => [...row]));
+    table.push(...rows.map((row) => row.map(printable)));
     for (const line of table.toString().split("\n")) this.say(line.trimEnd());
   }
 
