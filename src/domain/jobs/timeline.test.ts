@@ -72,6 +72,18 @@ describe("the start of a worker", () => {
     ]);
   });
 
+  test("has no handler that ends before it started, or that started before the job was taken", ({
+    expect,
+  }) => {
+    const rounded = { workerStart: null, handlerStartedAt: 199, handlerFinishedAt: 198 };
+    expect(timelineOf(running, rounded).map(({ event, at }) => [event, at])).toEqual([
+      ["submitted", 100],
+      ["taken", 200],
+      ["handler_started", 200],
+      ["handler_finished", 200],
+    ]);
+  });
+
   test("changes its time only when it happened again", ({ expect }) => {
     const known = { containerStartedAt: 1_000, readyAt: 5_000 };
     expect(mergeStart(known, { ...known, readyAt: 6_900 })).toBe(known);

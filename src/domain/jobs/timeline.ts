@@ -108,10 +108,10 @@ function attemptEvents(job: StoredJob, times: AttemptTimes): TimelineEvent[] {
     hostId: job.hostId ?? "",
     ...costMembers(job, times),
   } as const;
-  const handler = [
+  const handler = inOrder([
     ...eventAt("handler_started", times.handlerStartedAt),
     ...eventAt("handler_finished", times.handlerFinishedAt),
-  ].map((event) => ({ ...event, attempt }));
+  ]).map((event) => ({ ...event, at: Math.max(event.at, taken.at), attempt }));
   const start = startEvents(times, readTrace(job).at(-1)?.at ?? job.createdAt)
     .filter(({ at }) => at <= taken.at + JITTER_MS) // what is later was another start of the worker
     .map((event) => ({ ...event, at: Math.min(event.at, taken.at), workerId }));
@@ -171,7 +171,7 @@ function startEvents(
   return [...placed, ...events];
 }
 
-/** A step that came with a slow report may seem later than the next one. */
+/** A step that came with a slow report, or was rounded, may seem later than the next one. */
 function inOrder(events: readonly TimelineEvent[]): readonly TimelineEvent[] {
   let next = Number.POSITIVE_INFINITY;
   return events
