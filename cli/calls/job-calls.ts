@@ -9,7 +9,7 @@ import { type CallLine, CallFailure, type QueueCall, type JobJson } from "../ser
 import { jobBody } from "../server/requests/request-body.ts";
 import type { Service } from "../service/service.ts";
 import * as z from "zod";
-import { WIRE_STATUSES } from "../../src/contract/job.ts";
+import { WIRE_STATUSES } from "../../src/contract/job-status.ts";
 import { MISSING_MODULES_ERROR } from "../../src/contract/flash/flash-live.ts";
 
 /** Limit of a long poll: the service answers when the job has ended, or after this time. */

@@ -6,17 +6,14 @@ import {
   lazyRouteComponent,
   redirect,
 } from "@tanstack/react-router";
-import {
-  METRICS_WINDOWS,
-  WIRE_STATUSES,
-  type LogSearch,
-  type MetricsWindow,
-  type WireStatus,
-} from "./api/statuses.ts";
+import { WIRE_STATUSES, type WireStatus } from "../../src/contract/job-status.ts";
+import { METRICS_WINDOWS, type MetricsWindow } from "../../src/contract/metrics-window.ts";
 import { ApiError, SIGNED_IN_MARK } from "./api/http.ts";
 import { accountQuery, client } from "./api/queries.ts";
 import { Problem } from "./parts/basics.tsx";
 import { Layout } from "./parts/layout.tsx";
+
+type LogSearch = { search?: string; workerId?: string; source?: "container" | "system" };
 
 const rootRoute = createRootRoute({
   notFoundComponent: () => <Problem error={new Error("There is no such page.")} />,
@@ -124,6 +121,30 @@ const apps = createRoute({
   ...page("/apps"),
   component: lazyRouteComponent(() => import("./pages/apps.tsx"), "AppsPage"),
 });
+const app = createRoute({
+  ...page("/apps/$appId"),
+  component: lazyRouteComponent(() => import("./pages/app.tsx"), "AppPage"),
+});
+const templates = createRoute({
+  ...page("/templates"),
+  component: lazyRouteComponent(() => import("./pages/templates.tsx"), "TemplatesPage"),
+});
+const template = createRoute({
+  ...page("/templates/$templateId"),
+  component: lazyRouteComponent(() => import("./pages/template.tsx"), "TemplatePage"),
+});
+const volumes = createRoute({
+  ...page("/volumes"),
+  component: lazyRouteComponent(() => import("./pages/volumes.tsx"), "VolumesPage"),
+});
+const registries = createRoute({
+  ...page("/registries"),
+  component: lazyRouteComponent(() => import("./pages/registries.tsx"), "RegistriesPage"),
+});
+const webhooks = createRoute({
+  ...page("/webhooks"),
+  component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+});
 const secrets = createRoute({
   ...page("/secrets"),
   component: lazyRouteComponent(() => import("./pages/secrets.tsx"), "SecretsPage"),
@@ -143,6 +164,11 @@ const access = createRoute({
   component: lazyRouteComponent(() => import("./pages/access.tsx"), "AccessPage"),
 });
 
+const account = createRoute({
+  ...page("/settings"),
+  component: lazyRouteComponent(() => import("./pages/account.tsx"), "AccountPage"),
+});
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     signIn,
@@ -154,10 +180,17 @@ export const router = createRouter({
       hosts,
       pods,
       apps,
+      app,
+      templates,
+      template,
+      volumes,
+      registries,
+      webhooks,
       secrets,
       usage,
       audit,
       access,
+      account,
     ]),
   ]),
   defaultPreload: "intent",

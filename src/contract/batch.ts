@@ -1,7 +1,8 @@
 /** What clients send and receive of batches. */
 import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
-import { pageMembers, requestsQuerySchema, WIRE_STATUSES } from "./job.ts";
+import { pageMembers, requestsQuerySchema } from "./job.ts";
+import { WIRE_STATUSES } from "./job-status.ts";
 import { NAME_MAX_CHARACTERS } from "./limits.ts";
 import { jsonValueSchema } from "../json/raw-json.ts";
 

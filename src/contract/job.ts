@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { jsonValueSchema, rawJsonSchema } from "../json/raw-json.ts";
 import type { Immutable } from "./immutable.ts";
+import { WIRE_STATUSES } from "./job-status.ts";
 import { LIMITED_OPERATIONS, type LimitedOperation } from "./rate-limits.ts";
 import { EXECUTION_TIMEOUT_MAX_MS, EXECUTION_TIMEOUT_MIN_MS, TTL_DEFAULT_MS, TTL_MAX_MS } from "./limits.ts";
 
@@ -140,16 +141,6 @@ export const remainingTtlSchema = z.coerce
 export const flagSchema = z
   .enum(["1", "true", "0", "false"], "must be 1 or 0")
   .transform((value) => value === "1" || value === "true");
-
-export const WIRE_STATUSES = [
-  "IN_QUEUE",
-  "IN_PROGRESS",
-  "COMPLETED",
-  "FAILED",
-  "CANCELLED",
-  "TIMED_OUT",
-] as const;
-export type WireStatus = (typeof WIRE_STATUSES)[number];
 
 export const QUEUE_REASONS = [
   "no_host",

@@ -2,9 +2,8 @@
 import * as z from "zod";
 import { byColdStartPart } from "./job.ts";
 import type { Immutable } from "./immutable.ts";
+import { METRICS_WINDOWS } from "./metrics-window.ts";
 
-export const METRICS_WINDOWS = ["5m", "1h", "24h", "7d"] as const;
-export type MetricsWindow = (typeof METRICS_WINDOWS)[number];
 export const metricsWindowSchema = z.enum(METRICS_WINDOWS, `must be one of ${METRICS_WINDOWS.join(", ")}`);
 
 const at = z.int().meta({ description: "Milliseconds since 1970." });

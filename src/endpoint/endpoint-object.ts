@@ -2,7 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { ENDPOINT_DELETED } from "../contract/errors.ts";
-import type { MetricsWindow } from "../contract/metrics.ts";
+import type { MetricsWindow } from "../contract/metrics-window.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import { payloadPrefix } from "../durable/stored-payload.ts";

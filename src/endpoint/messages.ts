@@ -1,6 +1,7 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent/agent.ts";
-import type { JobView, MetricsBody, RequestsPage, TimelineEvent, WireStatus } from "../contract/job.ts";
+import type { JobView, MetricsBody, RequestsPage, TimelineEvent } from "../contract/job.ts";
+import type { WireStatus } from "../contract/job-status.ts";
 import type { RequestMetrics, WorkerMetrics } from "../contract/metrics.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";

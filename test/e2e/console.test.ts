@@ -1,5 +1,7 @@
 /** The console in a real browser, as a new user of `npm start` has it. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
@@ -35,7 +37,7 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
     directory = await mkdtemp(join(tmpdir(), "edgerun-console-"));
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
-    const options = ["--runtime", "process", "--no-example"];
+    const options = ["--runtime", "process", "--no-example", "--allow-private-webhooks"];
     launch = new Launch({ via: "script", port, stateDirectory: directory, options });
     await launch.settled();
     browser = await launchBrowser(executablePath ?? "");
@@ -134,8 +136,38 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
     await page.keyboard.press("Enter");
     await page.waitForURL(`${url}/audit`);
     for (const operation of ["saveEndpoint", "hostUpdate", "follow sign-in link"]) {
-      await page.getByRole("table", { name: "Changes" }).getByText(operation).first().waitFor();
+      await page.getByRole("table", { name: "Audit log" }).getByText(operation).first().waitFor();
     }
+  });
+
+  test("the calls of a webhook are listed with their answers, and made again", async ({ expect }) => {
+    const receiver = createServer((request, response) => {
+      request.resume();
+      response.writeHead(204).end();
+    });
+    await new Promise<void>((listening) => receiver.listen(0, "127.0.0.1", listening));
+    try {
+      const { port } = receiver.address() as AddressInfo;
+      const body = { input: {}, webhook: `http://127.0.0.1:${port}/hook` };
+      const { id } = await page.evaluate<{ id: string }>(
+        `fetch("/v2${endpoint.replace("/endpoints", "")}/runsync", { method: "POST", body: ${JSON.stringify(JSON.stringify(body))},
+          headers: { "X-Edgerun-Console": "1", "Content-Type": "application/json" } }).then((reply) => reply.json())`,
+      );
+      await page.goto(`${url}${endpoint}/jobs/${id}`);
+      const calls = page.getByRole("list", { name: "Calls of the webhook" });
+      await calls.getByText("204").waitFor();
+      await page.getByRole("button", { name: "Send it again" }).click();
+      await calls.getByText("204").nth(1).waitFor();
+    } finally {
+      receiver.close();
+    }
+    await page.goto(`${url}/webhooks`);
+    expect(await page.content()).not.toContain("whsec_");
+    await page.getByRole("button", { name: "Show the secret" }).click();
+    await page
+      .getByRole("region", { name: "Signing secret" })
+      .getByText(/^whsec_/)
+      .waitFor();
   });
 
   test("another command makes a new version, whose workers replace the old one", async ({ expect }) => {
@@ -186,6 +218,62 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
     await keys.getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await keys.getByText("revoked").waitFor();
+  });
+
+  test("templates, volumes and registries are made, changed and removed", async ({ expect }) => {
+    const confirm = async (name: string) =>
+      await page.getByRole("dialog").getByRole("button", { name }).click();
+    await page.goto(`${url}/registries`);
+    await page.getByLabel("Name", { exact: true }).fill(HOSTILE);
+    await page.getByLabel("User name").fill("ada");
+    await page.getByLabel("Password").fill("very secret");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("table", { name: "Registries" }).getByText("<img src=x").waitFor();
+
+    await page.goto(`${url}/templates`);
+    await page.getByLabel("Name", { exact: true }).fill(HOSTILE);
+    await page.getByLabel("Image", { exact: true }).fill("edgerun/process");
+    await page.getByLabel("Login of the image's registry").selectOption({ label: HOSTILE });
+    await page.getByLabel("Variables").fill("MODE=fast\nURL=http://a?b=c");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("table", { name: "Templates" }).getByRole("link").click();
+    await page.waitForURL(/\/templates\/\w+$/);
+    expect(await page.getByLabel("Variables").inputValue()).toBe("MODE=fast\nURL=http://a?b=c");
+    await page.getByLabel("Disk").fill("20");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+
+    await page.goto(`${url}/registries`);
+    await page.getByRole("button", { name: "Delete" }).click();
+    await confirm("Delete");
+    await page.getByRole("dialog").getByText("registry_auth_in_use").waitFor();
+    await page.getByRole("button", { name: "Keep it" }).click();
+    await page.goto(`${url}/templates`);
+    await page.getByText("20 GB").waitFor();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await confirm("Delete");
+    await page.getByRole("heading", { name: "No template yet" }).waitFor();
+
+    await page.goto(`${url}/volumes`);
+    await page.getByLabel("Name", { exact: true }).fill(HOSTILE);
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByLabel(`Size of ${HOSTILE} in GB`).fill("12");
+    await page.getByRole("button", { name: "Grow" }).click();
+    await page.locator('input[name="size"][min="12"]').waitFor();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await confirm("Delete");
+    await page.getByRole("heading", { name: "No volume yet" }).waitFor();
+    expect(await page.title()).toBe("Edgerun");
+  });
+
+  test("a budget limits the account until it is removed", async () => {
+    await page.goto(`${url}/settings`);
+    await page.getByLabel("Dollars").fill("12.5");
+    await page.getByRole("button", { name: "Save the budget" }).click();
+    await page.getByText("of $12.50 were spent this month").waitFor();
+    await page.getByRole("button", { name: "Remove the budget" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove the budget" }).click();
+    await page.getByText("Nothing limits what workers cost.").waitFor();
   });
 
   test("who is signed in lets the flash command in with one click", async ({ expect }) => {
@@ -243,10 +331,15 @@ describe.skipIf(executablePath === undefined)("the console of npm start", () => 
         "/hosts",
         "/apps",
         "/pods",
+        "/templates",
+        "/volumes",
         "/secrets",
+        "/registries",
+        "/webhooks",
         "/usage",
         "/audit",
         "/access",
+        "/settings",
       ];
       for (const path of pages) {
         await page.goto(url + path);

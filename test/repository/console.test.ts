@@ -2,12 +2,6 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "vitest";
-import {
-  METRICS_WINDOWS as SHOWN_WINDOWS,
-  WIRE_STATUSES as SHOWN_STATUSES,
-} from "../../console/app/api/statuses.ts";
-import { WIRE_STATUSES } from "../../src/contract/job.ts";
-import { METRICS_WINDOWS } from "../../src/contract/metrics.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -21,9 +15,4 @@ test("the operations of the console fit the schema, and their types are those of
   const script = join(ROOT, "scripts/console-operations.ts");
   const generated = execFileSync(process.execPath, [script, "--print"], { encoding: "utf8" });
   expect(bare(readFileSync(join(ROOT, "console/app/api/operations.ts"), "utf8"))).toBe(bare(generated));
-});
-
-test("the console knows all statuses of jobs and all windows of metrics", ({ expect }) => {
-  expect(SHOWN_STATUSES).toEqual(WIRE_STATUSES);
-  expect(SHOWN_WINDOWS).toEqual(METRICS_WINDOWS);
 });

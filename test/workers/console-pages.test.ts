@@ -17,10 +17,15 @@ const PAGES = [
   "/hosts",
   "/apps",
   "/pods",
+  "/templates/abc",
+  "/volumes",
   "/secrets",
+  "/registries",
+  "/webhooks",
   "/usage",
   "/audit",
   "/access",
+  "/settings",
 ];
 
 test.for(PAGES)(

@@ -1,6 +1,6 @@
 /** Queue-based endpoints in the OpenAPI document. */
 import type { ManifestFunction } from "../../../src/contract/flash/flash-manifest.ts";
-import { WIRE_STATUSES } from "../../../src/contract/job.ts";
+import { WIRE_STATUSES } from "../../../src/contract/job-status.ts";
 import { exampleArguments } from "../../manifest/example-arguments.ts";
 import {
   type Schema,

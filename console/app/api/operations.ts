@@ -71,6 +71,9 @@ export type Endpoint = {
         readonly name: string | null;
         readonly imageName: string | null;
         readonly dockerArgs: string | null;
+        readonly env:
+          | readonly ({ readonly key: string | null; readonly value: string | null } | null)[]
+          | null;
       } | null;
       readonly pods:
         | readonly ({
@@ -101,7 +104,7 @@ export type Endpoint = {
   } | null;
 };
 export const ENDPOINT: Operation<Endpoint, { readonly id?: string | null }> =
-  "query Endpoint($id: String) { myself { endpoint(id: $id) { id name type version createdAt gpuIds gpuCount instanceIds locations workersMin workersMax idleTimeout scalerType scalerValue executionTimeoutMs flashBootType template { id name imageName dockerArgs } pods { id desiredStatus version machineId lastStartedAt latestTelemetry { state time } } rollout { inProgress oldestVersion workersOnLatest workersTotal percentOnLatest reason } } } }";
+  "query Endpoint($id: String) { myself { endpoint(id: $id) { id name type version createdAt gpuIds gpuCount instanceIds locations workersMin workersMax idleTimeout scalerType scalerValue executionTimeoutMs flashBootType template { id name imageName dockerArgs env { key value } } pods { id desiredStatus version machineId lastStartedAt latestTelemetry { state time } } rollout { inProgress oldestVersion workersOnLatest workersTotal percentOnLatest reason } } } }";
 
 export type Hosts = {
   readonly myself: {
@@ -277,14 +280,21 @@ export const CHANGE_ENDPOINT: Operation<
   ChangeEndpoint,
   {
     readonly id?: string | null;
+    readonly name?: string | null;
     readonly imageName?: string | null;
     readonly dockerArgs?: string | null;
+    readonly env?:
+      | readonly ({ readonly key?: string | null; readonly value?: string | null } | null)[]
+      | null;
     readonly workersMin?: number | null;
     readonly workersMax?: number | null;
     readonly idleTimeout?: number | null;
+    readonly scalerType?: string | null;
+    readonly scalerValue?: number | null;
+    readonly executionTimeoutMs?: number | null;
   }
 > =
-  "mutation ChangeEndpoint($id: String, $imageName: String, $dockerArgs: String, $workersMin: Int, $workersMax: Int, $idleTimeout: Int) { saveEndpoint( input: { id: $id workersMin: $workersMin workersMax: $workersMax idleTimeout: $idleTimeout template: { imageName: $imageName, dockerArgs: $dockerArgs } } ) { id version } }";
+  "mutation ChangeEndpoint($id: String, $name: String, $imageName: String, $dockerArgs: String, $env: [EnvironmentVariableInput], $workersMin: Int, $workersMax: Int, $idleTimeout: Int, $scalerType: String, $scalerValue: Int, $executionTimeoutMs: Int) { saveEndpoint( input: { id: $id name: $name workersMin: $workersMin workersMax: $workersMax idleTimeout: $idleTimeout scalerType: $scalerType scalerValue: $scalerValue executionTimeoutMs: $executionTimeoutMs template: { imageName: $imageName, dockerArgs: $dockerArgs, env: $env } } ) { id version } }";
 
 export type DeleteEndpoint = {
   readonly saveEndpoint: { readonly id: string | null } | null;
@@ -410,3 +420,209 @@ export type Apps = {
 };
 export const APPS: Operation<Apps, {}> =
   "query Apps { myself { flashApps { id name flashEnvironments { id name state activeBuildId createdAt endpoints { id name } } } } }";
+
+export type Templates = {
+  readonly myself: {
+    readonly podTemplates:
+      | readonly ({
+          readonly id: string | null;
+          readonly name: string | null;
+          readonly imageName: string | null;
+          readonly dockerArgs: string | null;
+          readonly containerDiskInGb: number | null;
+          readonly volumeInGb: number | null;
+          readonly isServerless: boolean | null;
+          readonly containerRegistryAuthId: string | null;
+          readonly env:
+            | readonly ({ readonly key: string | null; readonly value: string | null } | null)[]
+            | null;
+        } | null)[]
+      | null;
+    readonly containerRegistryCreds:
+      | readonly ({ readonly id: string | null; readonly name: string | null } | null)[]
+      | null;
+  } | null;
+};
+export const TEMPLATES: Operation<Templates, {}> =
+  "query Templates { myself { podTemplates { id name imageName dockerArgs containerDiskInGb volumeInGb isServerless containerRegistryAuthId env { key value } } containerRegistryCreds { id name } } }";
+
+export type SaveTemplate = { readonly saveTemplate: { readonly id: string | null } | null };
+export const SAVE_TEMPLATE: Operation<
+  SaveTemplate,
+  {
+    readonly id?: string | null;
+    readonly name?: string | null;
+    readonly imageName?: string | null;
+    readonly dockerArgs?: string | null;
+    readonly containerDiskInGb?: number | null;
+    readonly volumeInGb?: number | null;
+    readonly isServerless?: boolean | null;
+    readonly containerRegistryAuthId?: string | null;
+    readonly env?:
+      | readonly ({ readonly key?: string | null; readonly value?: string | null } | null)[]
+      | null;
+  }
+> =
+  "mutation SaveTemplate($id: String, $name: String, $imageName: String, $dockerArgs: String, $containerDiskInGb: Int, $volumeInGb: Int, $isServerless: Boolean, $containerRegistryAuthId: String, $env: [EnvironmentVariableInput]) { saveTemplate( input: { id: $id name: $name imageName: $imageName dockerArgs: $dockerArgs containerDiskInGb: $containerDiskInGb volumeInGb: $volumeInGb isServerless: $isServerless containerRegistryAuthId: $containerRegistryAuthId env: $env } ) { id } }";
+
+export type DeleteTemplate = { readonly deleteTemplate: null };
+export const DELETE_TEMPLATE: Operation<DeleteTemplate, { readonly templateName?: string | null }> =
+  "mutation DeleteTemplate($templateName: String) { deleteTemplate(templateName: $templateName) }";
+
+export type Volumes = {
+  readonly dataCenters:
+    | readonly ({ readonly id: string | null; readonly location: string | null } | null)[]
+    | null;
+  readonly myself: {
+    readonly networkVolumes:
+      | readonly ({
+          readonly id: string | null;
+          readonly name: string | null;
+          readonly size: number | null;
+          readonly dataCenterId: string | null;
+        } | null)[]
+      | null;
+  } | null;
+};
+export const VOLUMES: Operation<Volumes, {}> =
+  "query Volumes { dataCenters { id location } myself { networkVolumes { id name size dataCenterId } } }";
+
+export type CreateVolume = { readonly createNetworkVolume: { readonly id: string | null } | null };
+export const CREATE_VOLUME: Operation<
+  CreateVolume,
+  { readonly name?: string | null; readonly size?: number | null; readonly dataCenterId?: string | null }
+> =
+  "mutation CreateVolume($name: String, $size: Int, $dataCenterId: String) { createNetworkVolume( input: { name: $name, size: $size, dataCenterId: $dataCenterId } ) { id } }";
+
+export type GrowVolume = { readonly updateNetworkVolume: { readonly id: string | null } | null };
+export const GROW_VOLUME: Operation<
+  GrowVolume,
+  { readonly id?: string | null; readonly size?: number | null }
+> =
+  "mutation GrowVolume($id: String, $size: Int) { updateNetworkVolume(input: { id: $id, size: $size }) { id } }";
+
+export type DeleteVolume = { readonly deleteNetworkVolume: null };
+export const DELETE_VOLUME: Operation<DeleteVolume, { readonly id?: string | null }> =
+  "mutation DeleteVolume($id: String) { deleteNetworkVolume(input: { id: $id }) }";
+
+export type Registries = {
+  readonly myself: {
+    readonly containerRegistryCreds:
+      | readonly ({ readonly id: string | null; readonly name: string | null } | null)[]
+      | null;
+  } | null;
+};
+export const REGISTRIES: Operation<Registries, {}> =
+  "query Registries { myself { containerRegistryCreds { id name } } }";
+
+export type SaveRegistry = { readonly saveRegistryAuth: { readonly id: string | null } | null };
+export const SAVE_REGISTRY: Operation<
+  SaveRegistry,
+  { readonly name?: string | null; readonly username?: string | null; readonly password?: string | null }
+> =
+  "mutation SaveRegistry($name: String, $username: String, $password: String) { saveRegistryAuth( input: { name: $name, username: $username, password: $password } ) { id } }";
+
+export type DeleteRegistry = { readonly deleteRegistryAuth: null };
+export const DELETE_REGISTRY: Operation<DeleteRegistry, { readonly id?: string | null }> =
+  "mutation DeleteRegistry($id: String) { deleteRegistryAuth(registryAuthId: $id) }";
+
+export type WebhookSecret = {
+  readonly myself: {
+    readonly webhookSecret: {
+      readonly secret: string | null;
+      readonly createdAt: string | null;
+      readonly previousValidUntil: string | null;
+    } | null;
+  } | null;
+};
+export const WEBHOOK_SECRET: Operation<WebhookSecret, {}> =
+  "query WebhookSecret { myself { webhookSecret { secret createdAt previousValidUntil } } }";
+
+export type RotateWebhookSecret = {
+  readonly webhookSecretRotate: { readonly createdAt: string | null } | null;
+};
+export const ROTATE_WEBHOOK_SECRET: Operation<RotateWebhookSecret, {}> =
+  "mutation RotateWebhookSecret { webhookSecretRotate { createdAt } }";
+
+export type AccountSettings = {
+  readonly myself: {
+    readonly id: string | null;
+    readonly email: string | null;
+    readonly pubKey: string | null;
+    readonly budgets:
+      | readonly ({
+          readonly endpointId: string | null;
+          readonly limit: number | null;
+          readonly period: string | null;
+          readonly warnPercent: number | null;
+          readonly spent: number | null;
+          readonly state: string | null;
+          readonly until: string | null;
+        } | null)[]
+      | null;
+  } | null;
+};
+export const ACCOUNT_SETTINGS: Operation<AccountSettings, {}> =
+  "query AccountSettings { myself { id email pubKey budgets { endpointId limit period warnPercent spent state until } } }";
+
+export type SavePublicKeys = { readonly updateUserSettings: { readonly id: string | null } | null };
+export const SAVE_PUBLIC_KEYS: Operation<SavePublicKeys, { readonly pubKey?: string | null }> =
+  "mutation SavePublicKeys($pubKey: String) { updateUserSettings(input: { pubKey: $pubKey }) { id } }";
+
+export type SaveBudget = { readonly budgetSave: { readonly limit: number | null } | null };
+export const SAVE_BUDGET: Operation<
+  SaveBudget,
+  {
+    readonly endpointId?: string | null;
+    readonly limit?: number | null;
+    readonly period?: string | null;
+    readonly warnPercent?: number | null;
+  }
+> =
+  "mutation SaveBudget($endpointId: String, $limit: Float, $period: String, $warnPercent: Int) { budgetSave( input: { endpointId: $endpointId limit: $limit period: $period warnPercent: $warnPercent } ) { limit } }";
+
+export type RemoveBudget = { readonly budgetRemove: null };
+export const REMOVE_BUDGET: Operation<RemoveBudget, { readonly endpointId?: string | null }> =
+  "mutation RemoveBudget($endpointId: String) { budgetRemove(input: { endpointId: $endpointId }) }";
+
+export type App = {
+  readonly flashApp: {
+    readonly id: string | null;
+    readonly name: string | null;
+    readonly flashEnvironments:
+      | readonly ({
+          readonly id: string | null;
+          readonly name: string | null;
+          readonly state: string | null;
+          readonly activeBuildId: string | null;
+          readonly createdAt: string | null;
+          readonly leaseExpiresAt: string | null;
+          readonly endpoints:
+            | readonly ({
+                readonly id: string | null;
+                readonly name: string | null;
+                readonly version: number | null;
+              } | null)[]
+            | null;
+        } | null)[]
+      | null;
+    readonly flashBuilds:
+      | readonly ({
+          readonly id: string | null;
+          readonly sha256: string | null;
+          readonly sizeBytes: number | null;
+          readonly createdAt: string | null;
+        } | null)[]
+      | null;
+  } | null;
+};
+export const APP: Operation<App, { readonly id?: string | null }> =
+  "query App($id: String) { flashApp(flashAppId: $id) { id name flashEnvironments { id name state activeBuildId createdAt leaseExpiresAt endpoints { id name version } } flashBuilds { id sha256 sizeBytes createdAt } } }";
+
+export type DeleteEnvironment = { readonly deleteFlashEnvironment: null };
+export const DELETE_ENVIRONMENT: Operation<DeleteEnvironment, { readonly id?: string | null }> =
+  "mutation DeleteEnvironment($id: String) { deleteFlashEnvironment(flashEnvironmentId: $id) }";
+
+export type DeleteApp = { readonly deleteFlashApp: null };
+export const DELETE_APP: Operation<DeleteApp, { readonly id?: string | null }> =
+  "mutation DeleteApp($id: String) { deleteFlashApp(flashAppId: $id) }";

@@ -4,22 +4,31 @@
  */
 import { infiniteQueryOptions, QueryClient, queryOptions } from "@tanstack/react-query";
 import type { LogPage } from "../../../src/contract/agent/log.ts";
-import type { HealthBody, JobView, RequestsPage, WireStatus } from "../../../src/contract/job.ts";
-import type { MetricsWindow, RequestMetrics, WorkerMetrics } from "../../../src/contract/metrics.ts";
+import type { HealthBody, JobView, RequestsPage } from "../../../src/contract/job.ts";
+import type { WireStatus } from "../../../src/contract/job-status.ts";
+import type { RequestMetrics, WorkerMetrics } from "../../../src/contract/metrics.ts";
+import type { MetricsWindow } from "../../../src/contract/metrics-window.ts";
+import type { WebhookLogBody } from "../../../src/contract/webhook.ts";
 import { ApiError, call } from "./http.ts";
 import { query } from "./graphql.ts";
 import {
   ACCESS,
   ACCOUNT,
+  ACCOUNT_SETTINGS,
+  APP,
   APPS,
   AUDIT,
   ENDPOINT,
   HOSTS,
   OVERVIEW,
   PODS,
-  VERSIONS,
+  REGISTRIES,
   SECRETS,
+  TEMPLATES,
   USAGE,
+  VERSIONS,
+  VOLUMES,
+  WEBHOOK_SECRET,
 } from "./operations.ts";
 
 const SOON_MS = 2_000;
@@ -186,4 +195,52 @@ export const versionsQuery = (id: string) =>
     queryKey: ["versions", id],
     queryFn: async ({ signal }) => (await query(VERSIONS, { id }, signal)).myself?.endpoint?.releases ?? [],
     refetchInterval: SELDOM_MS,
+  });
+
+export const appQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["app", id],
+    queryFn: async ({ signal }) => {
+      const app = (await query(APP, { id }, signal)).flashApp;
+      if (!app) throw new ApiError(`There is no app ${id}.`, "app_not_found", 404);
+      return app;
+    },
+    refetchInterval: SELDOM_MS,
+  });
+
+export const templatesQuery = queryOptions({
+  queryKey: ["templates"],
+  queryFn: async ({ signal }) => (await query(TEMPLATES, {}, signal)).myself ?? NO_TEMPLATES,
+});
+
+const NO_TEMPLATES = { podTemplates: null, containerRegistryCreds: null };
+
+export const volumesQuery = queryOptions({
+  queryKey: ["volumes"],
+  queryFn: ({ signal }) => query(VOLUMES, {}, signal),
+});
+
+export const registriesQuery = queryOptions({
+  queryKey: ["registries"],
+  queryFn: async ({ signal }) => (await query(REGISTRIES, {}, signal)).myself?.containerRegistryCreds ?? [],
+});
+
+/** Forgotten with the page that shows it. */
+export const webhookSecretQuery = queryOptions({
+  queryKey: ["webhook-secret"],
+  queryFn: async ({ signal }) => (await query(WEBHOOK_SECRET, {}, signal)).myself?.webhookSecret ?? null,
+  gcTime: 0,
+});
+
+export const accountSettingsQuery = queryOptions({
+  queryKey: ["account-settings"],
+  queryFn: async ({ signal }) => (await query(ACCOUNT_SETTINGS, {}, signal)).myself,
+});
+
+/** The calls of a job's webhook, which are over soon after the job. */
+export const webhookQuery = (endpointId: string, jobId: string) =>
+  queryOptions({
+    queryKey: ["webhook", endpointId, jobId],
+    queryFn: ({ signal }) => call<WebhookLogBody>(jobPath(endpointId, "webhooks", jobId), { signal }),
+    refetchInterval: ({ state }) => (state.data?.state === "pending" ? OFTEN_MS : false),
   });

@@ -31,7 +31,15 @@ export function AppsPage() {
       <div className="space-y-4">
         {apps.map((app) => (
           <Card key={app.id} aria-label={app.name ?? ""}>
-            <h2 className="mb-2 font-semibold">{app.name}</h2>
+            <h2 className="mb-2 font-semibold">
+              <Link
+                to="/apps/$appId"
+                params={{ appId: app.id ?? "" }}
+                className="text-accent hover:underline"
+              >
+                {app.name}
+              </Link>
+            </h2>
             <ul className="m-0 list-none space-y-3 p-0">
               {(app.flashEnvironments ?? []).map((environment) =>
                 environment ? <EnvironmentItem key={environment.id} environment={environment} /> : null,

@@ -2,8 +2,9 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useCallback } from "react";
 import type { Audit } from "../api/operations.ts";
 import { auditQuery } from "../api/queries.ts";
-import { Ago, Empty, Loading, Problem, Title } from "../parts/basics.tsx";
-import { Table, type Column } from "../parts/table.tsx";
+import { Ago, Empty } from "../parts/basics.tsx";
+import { ListPage } from "../parts/list-page.tsx";
+import type { Column } from "../parts/table.tsx";
 
 type Entry = NonNullable<NonNullable<Audit["myself"]>["auditLog"]>[number];
 
@@ -12,17 +13,16 @@ export function AuditPage() {
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const rows = data?.pages.flat() ?? [];
   return (
-    <>
-      <Title>Audit log</Title>
-      <Problem error={error} />
-      {!data && !error ? <Loading /> : null}
-      {data && rows.length === 0 ? <Empty title="Nothing was changed yet" /> : null}
-      {rows.length > 0 ? (
-        <Table label="Changes" rows={rows} columns={COLUMNS} keyOf={({ id }) => id} onEnd={onEnd} />
-      ) : null}
-    </>
+    <ListPage
+      title="Audit log"
+      data={data?.pages.flat()}
+      error={error}
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      onEnd={onEnd}
+      empty={<Empty title="Nothing was changed yet" />}
+    />
   );
 }
 

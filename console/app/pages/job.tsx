@@ -3,11 +3,14 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { JobView, TimelineEvent } from "../../../src/contract/job.ts";
 import { call } from "../api/http.ts";
 import { hasEnded, jobPath, jobQuery, logsQuery } from "../api/queries.ts";
-import { Ago, Button, Card, Failed, Figure, Loading, Problem, Status, Title } from "../parts/basics.tsx";
+import { Ago, Button, Failed, Figure, Loading, Problem, Section, Status, Title } from "../parts/basics.tsx";
+import { ClientCode } from "../parts/client-code.tsx";
+import { statusCode } from "../parts/programs.ts";
 import { dollars, duration, readError } from "../parts/format.ts";
 import { LogLines } from "../parts/log-lines.tsx";
 import { ValueView } from "../parts/value-view.tsx";
 import { Waterfall } from "../parts/waterfall.tsx";
+import { Deliveries } from "./deliveries.tsx";
 
 const route = getRouteApi("/signed-in/endpoints/$endpointId/jobs/$jobId");
 
@@ -63,17 +66,12 @@ export function JobPage() {
           <Events events={timeline} />
         </Section>
         <JobLogs endpointId={endpointId} jobId={jobId} />
+        {hasEnded(job.status) ? <Deliveries endpointId={endpointId} jobId={jobId} /> : null}
+        <Section title="The same from a program">
+          <ClientCode programs={statusCode(location.origin, endpointId, jobId)} />
+        </Section>
       </div>
     </>
-  );
-}
-
-function Section({ title, children }: { readonly title: string; readonly children: React.ReactNode }) {
-  return (
-    <Card>
-      <h2 className="mb-3 font-semibold">{title}</h2>
-      {children}
-    </Card>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { METRICS_WINDOWS } from "../../../src/contract/metrics-window.ts";
 import { requestMetricsQuery, workerMetricsQuery } from "../api/queries.ts";
-import { METRICS_WINDOWS } from "../api/statuses.ts";
 import { Figure, Problem } from "../parts/basics.tsx";
 import { Chart } from "../parts/chart.tsx";
 import { duration, number } from "../parts/format.ts";

@@ -2,21 +2,23 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { query } from "../api/graphql.ts";
 import { START_POD, STOP_POD, type Pods } from "../api/operations.ts";
 import { podsQuery } from "../api/queries.ts";
-import { Ago, Button, Empty, Loading, Problem, Title } from "../parts/basics.tsx";
+import { Ago, Button, Empty } from "../parts/basics.tsx";
 import { dollars } from "../parts/format.ts";
-import { Table, type Column } from "../parts/table.tsx";
+import { ListPage } from "../parts/list-page.tsx";
+import type { Column } from "../parts/table.tsx";
 
 type Pod = NonNullable<NonNullable<NonNullable<Pods["myself"]>["pods"]>[number]>;
 
 export function PodsPage() {
   const { data, error } = useQuery(podsQuery);
-  const pods = (data ?? []).flatMap((pod) => pod ?? []);
   return (
-    <>
-      <Title>Pods</Title>
-      <Problem error={error} />
-      {!data && !error ? <Loading /> : null}
-      {data && pods.length === 0 ? (
+    <ListPage
+      title="Pods"
+      data={data}
+      error={error}
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      empty={
         <Empty title="No pod">
           <p>
             A pod is a container of your own that keeps running.{" "}
@@ -26,9 +28,8 @@ export function PodsPage() {
             makes one.
           </p>
         </Empty>
-      ) : null}
-      {pods.length > 0 ? <Table label="Pods" rows={pods} columns={COLUMNS} keyOf={({ id }) => id} /> : null}
-    </>
+      }
+    />
   );
 }
 

@@ -2,8 +2,9 @@ import { useMutation } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { ApiError, call } from "../api/http.ts";
-import { Button, Copyable, inputClass, Problem } from "../parts/basics.tsx";
-import { clientCode } from "../parts/client-code.ts";
+import { Button, inputClass, Problem } from "../parts/basics.tsx";
+import { ClientCode } from "../parts/client-code.tsx";
+import { runCode } from "../parts/programs.ts";
 
 const route = getRouteApi("/signed-in/endpoints/$endpointId/run");
 const EXAMPLE = '{\n  "name": "you"\n}';
@@ -48,12 +49,7 @@ export function RunTab() {
       </form>
       <div className="min-w-0 space-y-3">
         <h2 className="font-medium">The same from a program</h2>
-        {clientCode(location.origin, endpointId, text).map(({ name, code }) => (
-          <div key={name}>
-            <h3 className="mb-1 text-sm text-quiet">{name}</h3>
-            <Copyable text={code} label={`${name} code`} />
-          </div>
-        ))}
+        <ClientCode programs={runCode(location.origin, endpointId, text)} />
       </div>
     </div>
   );

@@ -2,33 +2,34 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { query } from "../api/graphql.ts";
 import { CREATE_SECRET, DELETE_SECRET, type Secrets } from "../api/operations.ts";
 import { secretsQuery } from "../api/queries.ts";
-import { Ago, Button, Empty, Loading, Problem, Title } from "../parts/basics.tsx";
+import { Ago, Empty } from "../parts/basics.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
-import { useFields } from "../parts/fields.tsx";
-import { Table, type Column } from "../parts/table.tsx";
+import { Form, useFields } from "../parts/fields.tsx";
+import { ListPage } from "../parts/list-page.tsx";
+import type { Column } from "../parts/table.tsx";
 
 type Secret = NonNullable<Secrets["myself"]>["secrets"][number];
 
 export function SecretsPage() {
   const { data, error } = useQuery(secretsQuery);
   return (
-    <>
-      <Title>Secrets</Title>
-      <Problem error={error} />
-      {!data && !error ? <Loading /> : null}
-      {data && data.length === 0 ? (
+    <ListPage
+      title="Secrets"
+      data={data}
+      error={error}
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      empty={
         <Empty title="No secret yet">
           <p>
             A secret is stored encrypted and never shown again. A variable of an endpoint refers to it as{" "}
             <code>{"{{ RUNPOD_SECRET_name }}"}</code>.
           </p>
         </Empty>
-      ) : null}
-      {data && data.length > 0 ? (
-        <Table label="Secrets" rows={data} columns={COLUMNS} keyOf={({ id }) => id} />
-      ) : null}
+      }
+    >
       <NewSecret />
-    </>
+    </ListPage>
   );
 }
 
@@ -43,22 +44,11 @@ function NewSecret() {
     },
   });
   return (
-    <form
-      className="mt-6 max-w-xl space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        mutate();
-      }}
-    >
-      <h2 className="text-lg font-semibold">New secret</h2>
+    <Form title="New secret" label="Create" isPending={isPending} error={error} onSubmit={mutate}>
       {field("name", "Name", { required: true, spellCheck: false, autoComplete: "off" })}
       {field("value", "Value", { required: true, type: "password", autoComplete: "new-password" })}
       {field("description", "What it is for")}
-      <Button type="submit" tone="accent" disabled={isPending}>
-        Create
-      </Button>
-      <Problem error={error} />
-    </form>
+    </Form>
   );
 }
 
@@ -76,17 +66,15 @@ const COLUMNS: readonly Column<Secret>[] = [
 
 function Deletion({ id, name }: { readonly id: string; readonly name: string }) {
   const cache = useQueryClient();
-  const { mutate, isPending } = useMutation({
-    mutationFn: () => query(DELETE_SECRET, { id }),
-    onSettled: () => cache.invalidateQueries(secretsQuery),
-  });
   return (
     <ConfirmButton
       label="Delete"
       title={`Delete ${name}?`}
       explanation="Workers that need it do not start any more. This cannot be undone."
-      isPending={isPending}
-      onConfirm={() => mutate()}
+      action={async () => {
+        await query(DELETE_SECRET, { id });
+        await cache.invalidateQueries(secretsQuery);
+      }}
     />
   );
 }

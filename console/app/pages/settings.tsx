@@ -3,9 +3,10 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { query } from "../api/graphql.ts";
 import { CHANGE_ENDPOINT, DELETE_ENDPOINT, type Endpoint } from "../api/operations.ts";
 import { endpointQuery, overviewQuery } from "../api/queries.ts";
-import { Button, Card, Problem } from "../parts/basics.tsx";
+import { Card } from "../parts/basics.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
-import { useFields } from "../parts/fields.tsx";
+import { Form, useFields } from "../parts/fields.tsx";
+import { readVariables, writeVariables } from "../parts/variables.ts";
 
 const route = getRouteApi("/signed-in/endpoints/$endpointId/settings");
 
@@ -26,66 +27,78 @@ export function SettingsTab() {
 /** What is typed stays while the page reads again. */
 function Change({ endpoint }: { readonly endpoint: Found }) {
   const cache = useQueryClient();
-  const { values, field } = useFields({
+  const { values, field, area, choice } = useFields({
+    name: endpoint.name ?? "",
     imageName: endpoint.template?.imageName ?? "",
     dockerArgs: endpoint.template?.dockerArgs ?? "",
+    env: writeVariables(endpoint.template?.env),
     workersMin: String(endpoint.workersMin ?? 0),
     workersMax: String(endpoint.workersMax ?? 0),
     idleTimeout: String(endpoint.idleTimeout ?? 0),
+    scalerType: endpoint.scalerType ?? "QUEUE_DELAY",
+    scalerValue: String(endpoint.scalerValue ?? 1),
+    executionSeconds: String((endpoint.executionTimeoutMs ?? 0) / 1_000),
   });
   const { mutate, isPending, isSuccess, error } = useMutation({
-    mutationFn: () =>
-      query(CHANGE_ENDPOINT, {
-        id: endpoint.id,
-        imageName: values.imageName,
-        dockerArgs: values.dockerArgs,
-        workersMin: Number(values.workersMin),
-        workersMax: Number(values.workersMax),
-        idleTimeout: Number(values.idleTimeout),
-      }),
+    mutationFn: () => query(CHANGE_ENDPOINT, { id: endpoint.id, ...changesOf(values) }),
     onSuccess: () => cache.invalidateQueries(endpointQuery(endpoint.id ?? "")),
   });
+  const count = (min: number) => ({ type: "number", min, required: true });
   return (
-    <form
-      className="space-y-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        mutate();
-      }}
+    <Form
+      label="Save"
+      isPending={isPending}
+      error={error}
+      onSubmit={mutate}
+      notice={isSuccess ? "Saved." : undefined}
     >
+      {field("name", "Name", { required: true, maxLength: 191 })}
       {field("imageName", "Image", { required: true, spellCheck: false })}
       {field("dockerArgs", "Start command", { spellCheck: false })}
-      {field("workersMin", "Workers at least", { type: "number", min: 0, required: true })}
-      {field("workersMax", "Workers at most", { type: "number", min: 0, required: true })}
-      {field("idleTimeout", "Seconds without a job until a worker stops", {
-        type: "number",
-        min: 1,
-        required: true,
-      })}
+      {area("env", "Variables", "One KEY=value per line; a secret as {{ RUNPOD_SECRET_name }}.")}
       <p className="text-sm text-quiet">
-        Another image or command makes a new version. Workers of the old one go on until new ones are ready.
+        Another image, command or variable makes a new version. Workers of the old one go on until new ones
+        are ready.
       </p>
-      <Button type="submit" tone="accent" disabled={isPending}>
-        {isPending ? "Saving …" : "Save"}
-      </Button>
-      <span role="status" className="ml-3 text-sm text-good">
-        {isSuccess ? "Saved." : ""}
-      </span>
-      <Problem error={error} />
-    </form>
+      {field("workersMin", "Workers at least", count(0))}
+      {field("workersMax", "Workers at most", count(0))}
+      {field("idleTimeout", "Seconds without a job until a worker stops", count(1))}
+      {choice("scalerType", "Another worker starts by", SCALERS)}
+      {field("scalerValue", "Seconds of waiting, or jobs per worker", count(1))}
+      {field("executionSeconds", "Seconds that a job may run; 0 for the default", count(0))}
+    </Form>
   );
 }
+
+function changesOf(
+  values: Readonly<Record<"name" | "imageName" | "dockerArgs" | "scalerType", string>> & Numbers,
+) {
+  return {
+    name: values.name,
+    imageName: values.imageName,
+    dockerArgs: values.dockerArgs,
+    env: readVariables(values.env),
+    workersMin: Number(values.workersMin),
+    workersMax: Number(values.workersMax),
+    idleTimeout: Number(values.idleTimeout),
+    scalerType: values.scalerType,
+    scalerValue: Number(values.scalerValue),
+    executionTimeoutMs: Math.round(1_000 * Number(values.executionSeconds)),
+  };
+}
+
+type Numbers = Readonly<
+  Record<"env" | "workersMin" | "workersMax" | "idleTimeout" | "scalerValue" | "executionSeconds", string>
+>;
+
+const SCALERS = [
+  { value: "QUEUE_DELAY", title: "how long jobs wait" },
+  { value: "REQUEST_COUNT", title: "how many jobs there are" },
+];
 
 function Deletion({ endpointId, name }: { readonly endpointId: string; readonly name: string }) {
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: () => query(DELETE_ENDPOINT, { id: endpointId }),
-    onSuccess: async () => {
-      await navigate({ to: "/" });
-      await cache.invalidateQueries(overviewQuery);
-    },
-  });
   return (
     <Card>
       <h2 className="mb-1 font-semibold">Delete this endpoint</h2>
@@ -94,10 +107,12 @@ function Deletion({ endpointId, name }: { readonly endpointId: string; readonly 
         label="Delete"
         title={`Delete ${name}?`}
         explanation="Its workers stop, and its jobs and their results are removed. This cannot be undone."
-        isPending={isPending}
-        onConfirm={() => mutate()}
+        action={async () => {
+          await query(DELETE_ENDPOINT, { id: endpointId });
+          await navigate({ to: "/" });
+          await cache.invalidateQueries(overviewQuery);
+        }}
       />
-      <Problem error={error} />
     </Card>
   );
 }

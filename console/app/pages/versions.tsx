@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { query } from "../api/graphql.ts";
 import { endpointQuery, versionsQuery } from "../api/queries.ts";
@@ -64,13 +64,6 @@ function WayBack(props: {
 }) {
   const cache = useQueryClient();
   const settings = settingsBefore(props.later);
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: () => query(CHANGE_ENDPOINT, { id: props.endpointId, ...settings }),
-    onSuccess: async () => {
-      await cache.invalidateQueries(endpointQuery(props.endpointId));
-      await cache.invalidateQueries(versionsQuery(props.endpointId));
-    },
-  });
   const restored = Object.entries(settings).map(([name, value]) => `${name} ${shown(value)}`);
   if (restored.length === 0) return null;
   return (
@@ -79,10 +72,12 @@ function WayBack(props: {
         label={`Go back to version ${props.version}`}
         title={`Go back to version ${props.version}?`}
         explanation={`A new version gets its ${restored.join(" and ")}. Workers of the present one go on until new ones are ready.`}
-        isPending={isPending}
-        onConfirm={() => mutate()}
+        action={async () => {
+          await query(CHANGE_ENDPOINT, { id: props.endpointId, ...settings });
+          await cache.invalidateQueries(endpointQuery(props.endpointId));
+          await cache.invalidateQueries(versionsQuery(props.endpointId));
+        }}
       />
-      <Problem error={error} />
     </div>
   );
 }

@@ -29,6 +29,16 @@ export function Card({ children, ...rest }: ComponentProps<"section">) {
   );
 }
 
+/** A part of a page with a title of its own. */
+export function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <Card>
+      <h2 className="mb-3 font-semibold">{title}</h2>
+      {children}
+    </Card>
+  );
+}
+
 /** The title of a page, and what can be done there. */
 export function Title({ children, actions }: { readonly children: ReactNode; readonly actions?: ReactNode }) {
   return (

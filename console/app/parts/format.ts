@@ -37,6 +37,11 @@ export function gigabytes(mb: number | null | undefined): string {
   return mb === null || mb === undefined ? "–" : `${count.format(mb / 1_000)} GB`;
 }
 
+export function bytes(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  return value < 1_000_000 ? `${count.format(value / 1_000)} kB` : `${count.format(value / 1_000_000)} MB`;
+}
+
 /** `1 job`, `2 jobs`. */
 export function plural(value: number, noun: string): string {
   return `${count.format(value)} ${noun}${value === 1 ? "" : "s"}`;

@@ -1,5 +1,6 @@
 /** Jobs as clients see them: the one mapping of job states to wire statuses. */
-import type { JobView, QueueView, RequestRow, WireStatus } from "../../contract/job.ts";
+import type { JobView, QueueView, RequestRow } from "../../contract/job.ts";
+import type { WireStatus } from "../../contract/job-status.ts";
 import { JOB_STATES, type StoredJob, type JobState, type Payload } from "./job-machine.ts";
 
 const WIRE_STATUS: Record<JobState, WireStatus> = {

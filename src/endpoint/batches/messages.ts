@@ -1,6 +1,6 @@
 /** Calls of the Endpoint object about batches, and their outcomes. */
 import type { BatchPage, BatchStatus, BatchSummary } from "../../contract/batch.ts";
-import type { WireStatus } from "../../contract/job.ts";
+import type { WireStatus } from "../../contract/job-status.ts";
 import type { BatchPack } from "../../domain/jobs/batch.ts";
 import type { Payload } from "../../domain/jobs/job-machine.ts";
 import type { RateLimited, Reply, Unconfigured } from "../messages.ts";

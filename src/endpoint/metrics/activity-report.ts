@@ -1,6 +1,7 @@
 /** What the endpoint did within a window, as the metrics API shows it. */
 import { COLD_START_PARTS } from "../../contract/job.ts";
-import type { Durations, MetricsWindow, RequestMetrics, WorkerMetrics } from "../../contract/metrics.ts";
+import type { Durations, RequestMetrics, WorkerMetrics } from "../../contract/metrics.ts";
+import type { MetricsWindow } from "../../contract/metrics-window.ts";
 import {
   spansOf,
   sumOf,

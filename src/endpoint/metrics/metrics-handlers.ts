@@ -1,7 +1,7 @@
 /** The metrics of an endpoint for its readers: health, gauges, activity and usage. All of it is read from memory. */
 import type { HealthBody } from "../../contract/job.ts";
 import { QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
-import type { MetricsWindow } from "../../contract/metrics.ts";
+import type { MetricsWindow } from "../../contract/metrics-window.ts";
 import { LIMITED_OPERATIONS, RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import { Activity } from "../../domain/metrics/activity.ts";

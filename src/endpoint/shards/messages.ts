@@ -4,7 +4,7 @@
  */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { RequestRow } from "../../contract/job.ts";
-import type { MetricsWindow } from "../../contract/metrics.ts";
+import type { MetricsWindow } from "../../contract/metrics-window.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import type { JobState } from "../../domain/jobs/job-machine.ts";

@@ -1,6 +1,6 @@
 /** Answers of the first object of an endpoint that take those of the others into account. */
 import type { RequestRow } from "../../contract/job.ts";
-import type { MetricsWindow } from "../../contract/metrics.ts";
+import type { MetricsWindow } from "../../contract/metrics-window.ts";
 import { Activity, type ActivityRecord } from "../../domain/metrics/activity.ts";
 import { windowFrom } from "../metrics/activity-report.ts";
 import type { JobHour } from "../messages.ts";

@@ -8,7 +8,22 @@ import { pageFile } from "../page-file.ts";
 type PageContext = Context<{ Bindings: Env }>;
 
 /** The first parts of the addresses that pages have, beside `/`. */
-export const PAGES = ["sign-in", "endpoints", "hosts", "apps", "pods", "secrets", "usage", "audit", "access"];
+export const PAGES = [
+  "sign-in",
+  "endpoints",
+  "hosts",
+  "apps",
+  "pods",
+  "templates",
+  "volumes",
+  "secrets",
+  "registries",
+  "webhooks",
+  "usage",
+  "audit",
+  "access",
+  "settings",
+];
 
 /** Outputs of jobs are shown as what they are, never as documents. */
 const POLICY = { "img-src": "'self' data:", "media-src": "data:" };

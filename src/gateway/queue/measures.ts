@@ -2,13 +2,8 @@
 import * as z from "zod";
 import { logPageSchema, logQuerySchema, workerLogQuerySchema } from "../../contract/agent/log.ts";
 import { healthSchema, type MetricsBody, metricsSchema } from "../../contract/job.ts";
-import {
-  METRICS_WINDOWS,
-  type MetricsWindow,
-  metricsWindowSchema,
-  requestMetricsSchema,
-  workerMetricsSchema,
-} from "../../contract/metrics.ts";
+import { metricsWindowSchema, requestMetricsSchema, workerMetricsSchema } from "../../contract/metrics.ts";
+import { METRICS_WINDOWS, type MetricsWindow } from "../../contract/metrics-window.ts";
 import { callEndpoint } from "../../management/endpoints/endpoint-directory.ts";
 import { jsonResponse } from "../spliced-json.ts";
 import { type QueueContext, readParameter } from "./context.ts";

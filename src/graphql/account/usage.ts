@@ -1,5 +1,5 @@
 import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
-import type { MetricsWindow } from "../../contract/metrics.ts";
+import type { MetricsWindow } from "../../contract/metrics-window.ts";
 import {
   reportMetrics,
   reportUsage,

@@ -1,6 +1,6 @@
 /** What endpoints of the calling account used, by hour, day or longer, and what that costs nominally. */
 import * as z from "zod";
-import type { MetricsWindow } from "../../contract/metrics.ts";
+import type { MetricsWindow } from "../../contract/metrics-window.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
 import { logFailure } from "../failure-log.ts";
 import { listUsage, type UsageRecord, USAGE_RETENTION_MS } from "../../db/usage.ts";
