@@ -13,9 +13,11 @@ import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
 import {
   batchCommand,
+  callCommand,
   endpointCommand,
   jobCommand,
   logsCommand,
+  topCommand,
   webhookCommand,
   workerCommand,
 } from "./commands/operations.ts";
@@ -90,6 +92,8 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
 const EDGERUN_COMMANDS: typeof COMMANDS = [
   whoamiCommand,
   openCommand,
+  topCommand,
+  callCommand,
   endpointCommand,
   jobCommand,
   batchCommand,

@@ -20,18 +20,19 @@ const endpointSchema = z.object({
   workersMax: count,
   createdAt: string,
   template: z.object({ imageName: string }).nullable(),
+  activeBuildid: string.nullish(),
   pods: z.array(z.object({ id: string })),
 });
 export type AccountEndpoint = z.infer<typeof endpointSchema>;
 
 const endpointsOfAccount = operation(
   `query { myself { endpoints {
-    id name type version workersMin workersMax createdAt template { imageName } pods { id }
+    id name type version workersMin workersMax createdAt activeBuildid template { imageName } pods { id }
   } } }`,
   { myself: z.object({ endpoints: z.array(endpointSchema) }) },
 );
 
-const healthSchema = z.object({
+export const healthSchema = z.object({
   jobs: z.record(string, count),
   workers: z.record(string, count),
   obstacle: z.string().nullish(),
@@ -82,7 +83,7 @@ export const endpoints: Noun<AccountEndpoint> & Removal<AccountEndpoint> = {
   remove: async (service, { id }) => await removeEndpoint(service, id),
 };
 
-function viewOf({ pods, template, ...rest }: AccountEndpoint) {
+function viewOf({ pods, template, activeBuildid: _, ...rest }: AccountEndpoint) {
   return { ...rest, image: template?.imageName ?? null, workers: pods.length };
 }
 

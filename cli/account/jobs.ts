@@ -1,5 +1,6 @@
 /** Jobs of an endpoint: run, listed, shown, streamed, cancelled and retried. */
 import { randomUUID } from "node:crypto";
+import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
 import { Failure } from "../../src/std/failure.ts";
 import { errorOf, isFinal, jobSchema } from "../calls/job-calls.ts";
@@ -38,7 +39,15 @@ export async function runJob(
   { input, wait }: { readonly input: string; readonly wait: boolean },
 ): Promise<void> {
   const value = await readInput(input);
-  const opened = await openEndpoint(cli, nameOrId);
+  await submitJob(cli, await openEndpoint(cli, nameOrId), { value, wait });
+}
+
+/** Runs a job; with `wait` its output is the result of the command. */
+export async function submitJob(
+  cli: Cli,
+  opened: OpenedEndpoint,
+  { value, wait, file }: { readonly value: unknown; readonly wait: boolean; readonly file?: string },
+): Promise<void> {
   const { service, endpoint } = opened;
   const submitted = await service.read(`/v2/${endpoint.id}/run`, stateSchema, {
     method: "POST",
@@ -46,7 +55,7 @@ export async function runJob(
     body: JSON.stringify({ input: value }),
   });
   if (!wait) return showState(cli, submitted);
-  await showResult(cli, opened, submitted.id);
+  await showResult(cli, opened, { id: submitted.id, ...(file !== undefined && { file }) });
 }
 
 export async function showJob(
@@ -55,7 +64,7 @@ export async function showJob(
   { id, wait }: { readonly id: string; readonly wait: boolean },
 ): Promise<void> {
   const opened = await openEndpoint(cli, nameOrId);
-  if (wait) return await showResult(cli, opened, id);
+  if (wait) return await showResult(cli, opened, { id });
   const job = await opened.service.read(pathOf(opened, "status", id), jobSchema);
   cli.terminal.json(job);
   if (cli.terminal.isJson) return;
@@ -120,8 +129,12 @@ function showState(cli: Cli, state: z.infer<typeof stateSchema>): void {
   if (!cli.terminal.isJson) cli.terminal.say(`${state.id}  ${state.status}`);
 }
 
-/** Waits for the end of a job; its output is the result of the command. */
-async function showResult(cli: Cli, opened: OpenedEndpoint, id: string): Promise<void> {
+/** Waits for the end of a job; its output is the result of the command, or what a file gets: text as it is, else JSON. */
+async function showResult(
+  cli: Cli,
+  opened: OpenedEndpoint,
+  { id, file }: { readonly id: string; readonly file?: string },
+): Promise<void> {
   const { endpoint } = opened;
   const failed = `Job ${id} goes on. See it: edgerun job get ${endpoint.name} ${id}. End it: edgerun job cancel ${endpoint.name} ${id}`;
   cli.onForceQuit?.(() => [failed]);
@@ -138,8 +151,15 @@ async function showResult(cli: Cli, opened: OpenedEndpoint, id: string): Promise
     throw error;
   });
   if (cli.terminal.isJson) cli.terminal.json(job);
-  else if (job["output"] !== undefined) cli.terminal.writeResult(JSON.stringify(job["output"], null, 2));
+  else if (job["output"] !== undefined) await writeOutput(cli, job["output"], file);
   throwUnlessCompleted(job);
+}
+
+async function writeOutput(cli: Cli, output: unknown, file: string | undefined): Promise<void> {
+  const json = JSON.stringify(output, null, 2);
+  if (file === undefined) return cli.terminal.writeResult(json);
+  await writeFileAtomic(file, typeof output === "string" ? output : `${json}\n`);
+  cli.terminal.done(`${file} has the output.`);
 }
 
 function throwUnlessCompleted(job: z.infer<typeof jobSchema>): void {

@@ -19,13 +19,13 @@ export function nounCommand<Row extends { readonly id: string }>(
 ): Command {
   const command = new Command(noun).description(description);
   listCommand(command.command("list"))
-    .description(`List what the account has of ${noun}.`)
+    .description("List all of the account.")
     .action(async (options: ListOptions) => {
       const { listNoun } = await import("../account/noun.ts");
       await listNoun(cli, await load(), options);
     });
   json(command.command(removal).argument(`<${noun}>`, "its name or id"))
-    .description("End it for good.")
+    .description(`${removal[0]?.toUpperCase()}${removal.slice(1)} one for good.`)
     .option("-y, --yes", "do not ask")
     .action(async (nameOrId: string) => {
       const { removeRow } = await import("../account/noun.ts");

@@ -114,6 +114,31 @@ export function jobCommand(cli: Cli): Command {
   return job;
 }
 
+type CallFlags = { readonly output?: string; readonly wait: boolean };
+
+export function callCommand(cli: Cli): Command {
+  return json(new Command("call"))
+    .description("Call a deployed function; its arguments are options behind its name.")
+    .argument("<endpoint>", ENDPOINT)
+    .argument("[arguments...]", "such as --name Ada, --count 3, --is-new, --text @file.txt")
+    .passThroughOptions()
+    .option("-o, --output <file>", "write the output to a file, text as it is")
+    .option("--no-wait", "print the id of its job and end")
+    .action(async (name: string, words: string[], { output, wait }: CallFlags) =>
+      (await import("../account/call.ts")).callFunction(cli, name, {
+        words,
+        wait,
+        ...(output !== undefined && { file: output }),
+      }),
+    );
+}
+
+export function topCommand(cli: Cli): Command {
+  return json(new Command("top"))
+    .description("Watch what endpoints and hosts do now, until Ctrl+C.")
+    .action(async () => (await import("../account/top.ts")).showTop(cli));
+}
+
 export function batchCommand(cli: Cli): Command {
   const batches = async () => await import("../account/batches.ts");
   const batch = new Command("batch").description("Run, list, show and cancel batches of jobs.");

@@ -31,8 +31,8 @@ export interface Terminal {
   /** The one document of `--json`; nothing without it. */
   json(document: unknown): void;
   table(head: readonly string[], rows: readonly (readonly string[])[]): void;
-  /** Empties the screen, for what is shown again in its own place; nothing without a terminal. */
-  clear(): void;
+  /** Empties the screen, for what is shown again in its own place; false where there is none, and with `--json`. */
+  clear(): boolean;
   /** Something that takes time, shown while it runs. */
   step(title: string): Step;
   /** Yes or no; `--yes` answers yes. */

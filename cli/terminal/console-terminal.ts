@@ -103,9 +103,10 @@ export class ConsoleTerminal implements Terminal {
     for (const line of table.toString().split("\n")) this.say(line.trimEnd());
   }
 
-  clear(): void {
-    if (this.isJson || !isInteractive(this.#messageStream, this.#settings.environment)) return;
-    this.#messageStream.write(CLEAR_SCREEN);
+  clear(): boolean {
+    const hasScreen = !this.isJson && isInteractive(this.#messageStream, this.#settings.environment);
+    if (hasScreen) this.#messageStream.write(CLEAR_SCREEN);
+    return hasScreen;
   }
 
   step(title: string): Step {

@@ -119,6 +119,31 @@ test("an endpoint is made of an image or a template, changed, purged and deleted
   expect((await edgerun("template delete worker --yes")).exitCode).toBe(0);
 });
 
+test("a function is called with its arguments as options, which its signature checks", async ({ expect }) => {
+  const called = await edgerun("call counter --to 2");
+  expect(called).toMatchObject({ exitCode: 0 });
+  expect(JSON.parse(called.stdout.slice(called.stdout.indexOf("[")))).toEqual([{ number: 0 }, { number: 1 }]);
+  const wrong = await Promise.all(
+    ["call counter", "call counter --too 2", "call counter --to two", "call counter two"].map(edgerun),
+  );
+  expect(wrong.map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2]);
+  expect(wrong.map(({ stderr }) => stderr.split("\n").at(-1))).toEqual([
+    expect.stringContaining("--to: Field required"),
+    expect.stringContaining("Did you mean --to?"),
+    expect.stringContaining("--to must be of type int"),
+    expect.stringContaining("'two' is no argument"),
+  ]);
+  expect((await edgerun("call -o numbers.json counter --to=1")).exitCode).toBe(0);
+  expect((await fixture.run("cat numbers.json")).stdout).toBe('[\n  {\n    "number": 0\n  }\n]');
+});
+
+test("top without a terminal shows once what endpoints and hosts do", async ({ expect }) => {
+  const { stdout, exitCode } = await edgerun("top");
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^counter +0 +0 +\d+ +0 +1 +0 +1/m);
+  expect(stdout).toMatch(/^HOST +WORKERS +CPU/m);
+});
+
 test("volumes and logins of registries are made, listed and deleted", async ({ expect }) => {
   await edgerun("volume create models --size 20 --data-center EU-RO-1");
   expect((await edgerun("volume list")).stdout).toMatch(/^models +\w+ +20 GB +EU-RO-1$/m);
