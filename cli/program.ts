@@ -12,12 +12,28 @@ import { appCommand, authCommand, envCommand, loginCommand } from "./commands/ac
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
 import {
+  batchCommand,
+  callCommand,
   endpointCommand,
-  hostCommand,
   jobCommand,
   logsCommand,
-  secretCommand,
+  topCommand,
+  webhookCommand,
+  workerCommand,
 } from "./commands/operations.ts";
+import {
+  auditCommand,
+  hostCommand,
+  keyCommand,
+  openCommand,
+  podCommand,
+  registryCommand,
+  secretCommand,
+  templateCommand,
+  usageCommand,
+  volumeCommand,
+  whoamiCommand,
+} from "./commands/holdings.ts";
 import { diffCommand, versionsCommand, rollbackCommand } from "./commands/versions.ts";
 import { copyCommand } from "./commands/copy.ts";
 import { migrateCommand } from "./commands/migrate.ts";
@@ -74,11 +90,25 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
 
 /** Commands that `flash` does not have. */
 const EDGERUN_COMMANDS: typeof COMMANDS = [
+  whoamiCommand,
+  openCommand,
+  topCommand,
+  callCommand,
   endpointCommand,
   jobCommand,
+  batchCommand,
+  webhookCommand,
   logsCommand,
+  workerCommand,
+  templateCommand,
+  podCommand,
   hostCommand,
   secretCommand,
+  keyCommand,
+  volumeCommand,
+  registryCommand,
+  usageCommand,
+  auditCommand,
 ];
 
 /** Throws CommanderError when the command line is invalid, and when it asks for help. */
@@ -98,9 +128,9 @@ export function flashProgram({ name, cli, configure, writeOutput, writeErrors }:
   inherit(program);
   addCompletion(program);
   program.hook("preAction", (_, command) => {
-    const { json, yes, force, insecure } = command.optsWithGlobals<Record<string, unknown>>();
+    const { json, format, yes, force, insecure } = command.optsWithGlobals<Record<string, unknown>>();
     configure(command, {
-      isJson: json === true,
+      isJson: json === true || format === "json",
       isYes: yes === true || force === true,
       isInsecure: insecure === true,
     });
