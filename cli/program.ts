@@ -44,8 +44,7 @@ import {
   sshConfigCommand,
   tunnelCommand,
 } from "./commands/containers.ts";
-import { addCompletion } from "./commands/completion.ts";
-import type { LiveNames } from "./commands/live-names.ts";
+import { addCompletion, type LiveNames } from "./commands/completion.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
 /** Options that every command has. */

@@ -7,8 +7,7 @@ import type { Cli } from "./core/cli.ts";
 import { crashReport } from "./core/crash.ts";
 import { printable } from "./core/printable.ts";
 import { CommandExit } from "./core/command-exit.ts";
-import { installCompletion, OWN_COMMAND } from "./commands/completion.ts";
-import type { LiveNames } from "./commands/live-names.ts";
+import { installCompletion, namesToComplete } from "./commands/completion.ts";
 import { EXIT_FAILURE, EXIT_USAGE, Failure } from "../src/std/failure.ts";
 import { Interruptions } from "./core/interruption.ts";
 import { flashProgram, type ProgramName } from "./program.ts";
@@ -34,7 +33,7 @@ export async function runFlash(name: ProgramName, args: readonly string[]): Prom
   const program = flashProgram({
     name,
     cli,
-    liveNames: await namesToComplete(name, cli, args),
+    liveNames: name === "edgerun" ? await namesToComplete(cli, args) : {},
     configure: (command, { isInsecure, ...options }) => {
       terminal.configure(options);
       cli.isInsecure = isInsecure;
@@ -57,14 +56,6 @@ export async function runFlash(name: ProgramName, args: readonly string[]): Prom
     terminal.close();
     log.flush();
   }
-}
-
-/** Nothing but for `edgerun complete -- …`, which the shell runs. */
-async function namesToComplete(name: ProgramName, cli: Cli, args: readonly string[]): Promise<LiveNames> {
-  const [first, separator, ...words] = args;
-  if (name !== "edgerun" || first !== OWN_COMMAND || separator !== "--") return {};
-  const { liveNames } = await import("./commands/live-names.ts");
-  return await liveNames(cli, words);
 }
 
 /** What runs in a container may be secret, with its variables. */

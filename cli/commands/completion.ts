@@ -6,13 +6,23 @@ import tab from "@bomb.sh/tab/commander";
 import type { Command } from "commander";
 import { sync as writeFileAtomic } from "write-file-atomic";
 import type { Cli } from "../core/cli.ts";
-import type { LiveNames } from "./live-names.ts";
+import type { LiveNames } from "../account/live-names.ts";
 import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
 
-export const OWN_COMMAND = "complete";
+const OWN_COMMAND = "complete";
+
+export type { LiveNames };
+
+/** Names of what an account has, for `complete -- …`, which the shell runs; nothing for other commands. */
+export async function namesToComplete(cli: Cli, args: readonly string[]): Promise<LiveNames> {
+  const [first, separator, ...given] = args;
+  if (first !== OWN_COMMAND || separator !== "--") return {};
+  const { liveNames } = await import("../account/live-names.ts");
+  return await liveNames(cli, given);
+}
 
 /** Adds the hidden command that shells call for completions; arguments of these names are completed by `liveNames`. */
 export function addCompletion(program: Command, liveNames: LiveNames): void {

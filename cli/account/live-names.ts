@@ -1,5 +1,5 @@
 /** Names of what an account has now, for completion by the Tab key. */
-import type { Noun } from "../account/noun.ts";
+import type { Noun } from "./noun.ts";
 import { openService } from "../configuration/settings.ts";
 import type { Cli } from "../core/cli.ts";
 import { withinMs } from "../service/service.ts";
@@ -13,9 +13,9 @@ const LIMIT_MS = 1_500;
 /** Commands whose first argument is an endpoint. */
 const OF_ENDPOINTS = new Set(["endpoint", "job", "batch", "webhook", "worker", "logs", "call"]);
 
-/** Those that the command of these words may take; none where the service does not answer in time. */
-export async function liveNames(cli: Cli, words: readonly string[]): Promise<LiveNames> {
-  const [command = ""] = words;
+/** Those that a command with these arguments may take; none where the service does not answer in time. */
+export async function liveNames(cli: Cli, given: readonly string[]): Promise<LiveNames> {
+  const [command = ""] = given;
   const argument = OF_ENDPOINTS.has(command) ? "endpoint" : command;
   try {
     const service = await openService({ ...cli, signal: withinMs(LIMIT_MS, cli.signal) });
@@ -32,11 +32,11 @@ async function namesOfKind(
   argument: string,
   namesOf: <Row extends { readonly id: string }>(noun: Noun<Row>) => Promise<LiveNames>,
 ): Promise<LiveNames> {
-  if (argument === "endpoint") return await namesOf((await import("../account/endpoints.ts")).endpoints);
-  if (argument === "host") return await namesOf((await import("../account/hosts.ts")).hosts);
-  if (argument === "secret") return await namesOf((await import("../account/secrets.ts")).secrets);
-  if (argument === "key") return await namesOf((await import("../account/keys.ts")).keys);
-  const { templates, volumes, registries, pods } = await import("../account/nouns.ts");
+  if (argument === "endpoint") return await namesOf((await import("./endpoints.ts")).endpoints);
+  if (argument === "host") return await namesOf((await import("./hosts.ts")).hosts);
+  if (argument === "secret") return await namesOf((await import("./secrets.ts")).secrets);
+  if (argument === "key") return await namesOf((await import("./keys.ts")).keys);
+  const { templates, volumes, registries, pods } = await import("./nouns.ts");
   if (argument === "template") return await namesOf(templates);
   if (argument === "volume") return await namesOf(volumes);
   if (argument === "registry") return await namesOf(registries);
