@@ -2,7 +2,7 @@
 import { and, desc, eq, getTableColumns, isNotNull, sql, type SQL, type SQLWrapper } from "drizzle-orm";
 import type { Author } from "./audit-log.ts";
 import { type Database, isOneOf } from "./database.ts";
-import { presentSettings } from "./release-settings.ts";
+import { presentSettings } from "./version-settings.ts";
 import {
   apiKey,
   endpoint,

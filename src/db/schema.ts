@@ -221,7 +221,7 @@ export const endpointRelease = sqliteTable(
     createdAt: integer("created_at").notNull(),
     /** The build whose files its workers get. */
     flashBuildId: text("flash_build_id"),
-    /** What its workers are made of (release-settings.ts); null for older versions and for very long settings. */
+    /** What its workers are made of (version-settings.ts); null for older versions and for very long settings. */
     settings: text("settings"),
     /** Why it was made, where that does not follow from the changes. */
     reason: text("reason"),

@@ -649,7 +649,7 @@ describe("changing", () => {
 describe("a rollback", () => {
   const MADE_OF = `id version gpuCount env { key value } workersMax template { imageName env { key value } }
     releases { version reason }`;
-  const rollBack = async (client: Client, input: string) =>
+  const rollback = async (client: Client, input: string) =>
     await client.send(`mutation { rollbackEndpoint(input: { ${input} }) { ${MADE_OF} } }`);
 
   /** Version 1 has image a:1, version 2 image b:1 and two GPUs. */
@@ -666,7 +666,7 @@ describe("a rollback", () => {
   test("is a new version of what the workers of an earlier one are made of", async ({ expect }) => {
     const client = await freshClient();
     const id = await changedEndpoint(client);
-    const { data } = await rollBack(client, `endpointId: "${id}"`);
+    const { data } = await rollback(client, `endpointId: "${id}"`);
     expect(data.rollbackEndpoint).toEqual({
       id,
       version: 3,
@@ -680,14 +680,14 @@ describe("a rollback", () => {
         { version: 1, reason: null },
       ],
     });
-    const again = await rollBack(client, `endpointId: "${id}", version: 2`);
+    const again = await rollback(client, `endpointId: "${id}", version: 2`);
     expect(again.data.rollbackEndpoint).toMatchObject({ version: 4, gpuCount: 2, env: [] });
   });
 
   test("to what it is already changes nothing", async ({ expect }) => {
     const client = await freshClient();
     const id = await changedEndpoint(client);
-    const { data } = await rollBack(client, `endpointId: "${id}", version: 2`);
+    const { data } = await rollback(client, `endpointId: "${id}", version: 2`);
     expect(data.rollbackEndpoint).toMatchObject({ version: 2 });
   });
 
@@ -697,7 +697,7 @@ describe("a rollback", () => {
     await client.send(
       `mutation { saveTemplate(input: { id: "${templateId}", imageName: "example/worker:2" }) { id } }`,
     );
-    const { data } = await rollBack(client, `endpointId: "${id}"`);
+    const { data } = await rollback(client, `endpointId: "${id}"`);
     expect(data.rollbackEndpoint.template.imageName).toBe("example/worker:1");
     const all = await client.send("{ myself { podTemplates { id imageName } } }");
     expect(all.data.myself.podTemplates).toEqual([{ id: templateId, imageName: "example/worker:2" }]);
@@ -706,11 +706,11 @@ describe("a rollback", () => {
   test("to a version that is not stored is refused", async ({ expect }) => {
     const client = await freshClient();
     const { id } = await savedEndpoint(client);
-    expect(codeOf(await rollBack(client, `endpointId: "${id}"`))).toBe("INVALID_INPUT");
-    expect(codeOf(await rollBack(client, `endpointId: "${id}", version: 7`))).toBe("INVALID_INPUT");
+    expect(codeOf(await rollback(client, `endpointId: "${id}"`))).toBe("INVALID_INPUT");
+    expect(codeOf(await rollback(client, `endpointId: "${id}", version: 7`))).toBe("INVALID_INPUT");
     for (let count = 2; count <= 12; count += 1) await save(client, `id: "${id}", gpuCount: ${count}`);
-    expect(codeOf(await rollBack(client, `endpointId: "${id}", version: 2`))).toBe("INVALID_INPUT");
-    expect((await rollBack(client, `endpointId: "${id}", version: 3`)).data.rollbackEndpoint.gpuCount).toBe(
+    expect(codeOf(await rollback(client, `endpointId: "${id}", version: 2`))).toBe("INVALID_INPUT");
+    expect((await rollback(client, `endpointId: "${id}", version: 3`)).data.rollbackEndpoint.gpuCount).toBe(
       3,
     );
   });

@@ -10,7 +10,7 @@ import {
   listOwnEndpoints,
   requireEndpoint,
 } from "../../management/endpoints/endpoints.ts";
-import { rollBackEndpoint } from "../../management/endpoints/rollback.ts";
+import { rollbackEndpoint } from "../../management/endpoints/rollback.ts";
 import {
   creationPatch,
   creationSchema,
@@ -100,7 +100,7 @@ export const endpointRoutes = [
     status: 200,
     answer: endpointSchema,
     serve: async (request, { params, body }) =>
-      await showOne(request, await rollBackEndpoint(request, { endpointId: params.id, ...body })),
+      await showOne(request, await rollbackEndpoint(request, { endpointId: params.id, ...body })),
   }),
   v2Route({
     on: "DELETE /serverless/{id}",

@@ -13,7 +13,7 @@ import {
 } from "../../management/endpoints/endpoints.ts";
 import { toRollout, type Rollout } from "../../management/endpoints/rollout.ts";
 import { toPod } from "../../management/endpoints/worker-pods.ts";
-import { rollBackEndpoint } from "../../management/endpoints/rollback.ts";
+import { rollbackEndpoint } from "../../management/endpoints/rollback.ts";
 import { idSchema, onlyIdSchema, optional, wholeNumber } from "../../management/input-schemas.ts";
 import { endpointFields, endpointPatchSchema } from "../../management/nouns/endpoint.ts";
 import { fieldResolvers, inputSdl, typeSdl } from "../../management/nouns/field.ts";
@@ -186,7 +186,7 @@ export const endpointResolvers = {
     ),
     deleteEndpoint: withArguments(onlyIdSchema, (context, { id }) => deleteEndpoint(context, id)),
     updateEndpointTemplate: withInput(templateChangeSchema, changeEndpointTemplate),
-    rollbackEndpoint: withInput(rollbackSchema, rollBackEndpoint),
+    rollbackEndpoint: withInput(rollbackSchema, rollbackEndpoint),
   },
 
   User: {

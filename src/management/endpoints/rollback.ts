@@ -2,7 +2,7 @@
 import { ServiceError } from "../../contract/errors.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 import { findFlashBuild } from "../../db/flash/builds.ts";
-import { findVersionSettings, type VersionSettings } from "../../db/release-settings.ts";
+import { findVersionSettings, type VersionSettings } from "../../db/version-settings.ts";
 import { VERSIONS_RETAINED } from "../../db/releases.ts";
 import type { TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
@@ -19,7 +19,7 @@ export type RollbackOrder = {
 };
 
 /** Other settings, such as limits and timeouts, stay as they are. */
-export async function rollBackEndpoint(
+export async function rollbackEndpoint(
   context: RequestContext,
   { endpointId, version, reason }: RollbackOrder,
 ): Promise<EndpointRecord> {
