@@ -12,12 +12,28 @@ import { appCommand, authCommand, envCommand, loginCommand } from "./commands/ac
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
 import {
+  batchCommand,
+  callCommand,
   endpointCommand,
-  hostCommand,
   jobCommand,
   logsCommand,
-  secretCommand,
+  topCommand,
+  webhookCommand,
+  workerCommand,
 } from "./commands/operations.ts";
+import {
+  auditCommand,
+  hostCommand,
+  keyCommand,
+  openCommand,
+  podCommand,
+  registryCommand,
+  secretCommand,
+  templateCommand,
+  usageCommand,
+  volumeCommand,
+  whoamiCommand,
+} from "./commands/holdings.ts";
 import { diffCommand, versionsCommand, rollbackCommand } from "./commands/versions.ts";
 import { copyCommand } from "./commands/copy.ts";
 import { migrateCommand } from "./commands/migrate.ts";
@@ -28,7 +44,7 @@ import {
   sshConfigCommand,
   tunnelCommand,
 } from "./commands/containers.ts";
-import { addCompletion } from "./commands/completion.ts";
+import { addCompletion, type LiveNames } from "./commands/completion.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
 /** Options that every command has. */
@@ -44,6 +60,8 @@ export type ProgramName = "flash" | "edgerun";
 export type ProgramSettings = {
   readonly name: ProgramName;
   readonly cli: Cli;
+  /** What completion offers for arguments. */
+  readonly liveNames?: LiveNames;
   readonly configure: (command: Command, options: CommonOptions) => void;
   readonly writeOutput: (text: string) => void;
   readonly writeErrors: (text: string) => void;
@@ -74,15 +92,30 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
 
 /** Commands that `flash` does not have. */
 const EDGERUN_COMMANDS: typeof COMMANDS = [
+  whoamiCommand,
+  openCommand,
+  topCommand,
+  callCommand,
   endpointCommand,
   jobCommand,
+  batchCommand,
+  webhookCommand,
   logsCommand,
+  workerCommand,
+  templateCommand,
+  podCommand,
   hostCommand,
   secretCommand,
+  keyCommand,
+  volumeCommand,
+  registryCommand,
+  usageCommand,
+  auditCommand,
 ];
 
 /** Throws CommanderError when the command line is invalid, and when it asks for help. */
-export function flashProgram({ name, cli, configure, writeOutput, writeErrors }: ProgramSettings): Command {
+export function flashProgram(settings: ProgramSettings): Command {
+  const { name, cli, liveNames = {}, configure, writeOutput, writeErrors } = settings;
   const program = new Command(name)
     .description("Turns Python functions into serverless endpoints, and opens shells and ports of pods.")
     .enablePositionalOptions()
@@ -96,11 +129,11 @@ export function flashProgram({ name, cli, configure, writeOutput, writeErrors }:
   for (const command of commands) program.addCommand(command(cli));
   program.addCommand(devCommand(cli, "run"), { hidden: true });
   inherit(program);
-  addCompletion(program);
+  addCompletion(program, liveNames);
   program.hook("preAction", (_, command) => {
-    const { json, yes, force, insecure } = command.optsWithGlobals<Record<string, unknown>>();
+    const { json, format, yes, force, insecure } = command.optsWithGlobals<Record<string, unknown>>();
     configure(command, {
-      isJson: json === true,
+      isJson: json === true || format === "json",
       isYes: yes === true || force === true,
       isInsecure: insecure === true,
     });

@@ -1,12 +1,12 @@
-/** What `edgerun endpoint` does, and the choice of an endpoint by its name or id. */
+/** Endpoints of an account: their list, one of them in detail, and the choice of an endpoint by its name or id. */
 import * as z from "zod";
-import { Failure } from "../../src/std/failure.ts";
 import { openService } from "../configuration/settings.ts";
 import type { Cli } from "../core/cli.ts";
 import { ago } from "../core/format.ts";
 import { printable } from "../core/printable.ts";
-import { namesNear } from "../core/near-names.ts";
+import { removeEndpoint } from "../service/endpoint-operations.ts";
 import { operation, type Service } from "../service/service.ts";
+import { chooseRow, type Noun, type Removal } from "./noun.ts";
 
 const string = z.string();
 const count = z.number();
@@ -20,18 +20,19 @@ const endpointSchema = z.object({
   workersMax: count,
   createdAt: string,
   template: z.object({ imageName: string }).nullable(),
+  activeBuildid: string.nullish(),
   pods: z.array(z.object({ id: string })),
 });
 export type AccountEndpoint = z.infer<typeof endpointSchema>;
 
 const endpointsOfAccount = operation(
   `query { myself { endpoints {
-    id name type version workersMin workersMax createdAt template { imageName } pods { id }
+    id name type version workersMin workersMax createdAt activeBuildid template { imageName } pods { id }
   } } }`,
   { myself: z.object({ endpoints: z.array(endpointSchema) }) },
 );
 
-const healthSchema = z.object({
+export const healthSchema = z.object({
   jobs: z.record(string, count),
   workers: z.record(string, count),
   obstacle: z.string().nullish(),
@@ -42,44 +43,7 @@ export type OpenedEndpoint = { readonly service: Service; readonly endpoint: Acc
 /** The endpoint of this name or id. Throws a Failure that names near ones, or those that share the name. */
 export async function openEndpoint(cli: Cli, nameOrId: string): Promise<OpenedEndpoint> {
   const service = await openService(cli);
-  const all = (await service.query(endpointsOfAccount)).myself.endpoints;
-  const byId = all.find(({ id }) => id === nameOrId);
-  const byName = all.filter(({ name }) => name === nameOrId);
-  const [first, second] = byId ? [byId] : byName;
-  if (first !== undefined && second === undefined) return { service, endpoint: first };
-  if (first !== undefined) {
-    const ids = byName.map(({ id }) => id).join(", ");
-    throw new Failure(`Several endpoints are called '${nameOrId}'.`, [`Name one by its id: ${ids}`]);
-  }
-  const near = namesNear(
-    nameOrId,
-    all.map(({ name }) => name),
-  );
-  throw new Failure(`There is no endpoint '${nameOrId}'.`, [
-    near.length > 0
-      ? `Did you mean ${near.join(", ")}?`
-      : "`edgerun endpoint list` shows those that there are.",
-  ]);
-}
-
-export async function listEndpoints(cli: Cli): Promise<void> {
-  const service = await openService(cli);
-  const { endpoints } = (await service.query(endpointsOfAccount)).myself;
-  cli.terminal.json({ endpoints: endpoints.map(viewOf) });
-  if (cli.terminal.isJson) return;
-  if (endpoints.length === 0) return cli.terminal.say("There are no endpoints. `flash deploy` makes them.");
-  const now = Date.now();
-  cli.terminal.table(
-    ["NAME", "ID", "TYPE", "VERSION", "WORKERS", "CREATED"],
-    endpoints.map((endpoint) => [
-      endpoint.name,
-      endpoint.id,
-      endpoint.type,
-      `v${endpoint.version}`,
-      workersOf(endpoint),
-      ago(endpoint.createdAt, now),
-    ]),
-  );
+  return { service, endpoint: chooseRow(endpoints, await endpoints.rowsOf(service), nameOrId) };
 }
 
 export async function showEndpoint(cli: Cli, nameOrId: string): Promise<void> {
@@ -100,7 +64,26 @@ export async function showEndpoint(cli: Cli, nameOrId: string): Promise<void> {
   if (health.obstacle) terminal.warn(printable(health.obstacle));
 }
 
-function viewOf({ pods, template, ...rest }: AccountEndpoint) {
+export const endpoints: Noun<AccountEndpoint> & Removal<AccountEndpoint> = {
+  one: "endpoint",
+  many: "endpoints",
+  rowsOf: async (service) => (await service.query(endpointsOfAccount)).myself.endpoints,
+  nameOf: ({ name }) => name,
+  columns: {
+    NAME: ({ name }) => name,
+    ID: ({ id }) => id,
+    TYPE: ({ type }) => type,
+    VERSION: ({ version }) => `v${version}`,
+    WORKERS: workersOf,
+    CREATED: ({ createdAt }, now) => ago(createdAt, now),
+  },
+  none: "There are no endpoints. `edgerun deploy` and `edgerun endpoint create` make them.",
+  view: viewOf,
+  question: ({ name }) => `Delete endpoint ${name} with its jobs?`,
+  remove: async (service, { id }) => await removeEndpoint(service, id),
+};
+
+function viewOf({ pods, template, activeBuildid: _, ...rest }: AccountEndpoint) {
   return { ...rest, image: template?.imageName ?? null, workers: pods.length };
 }
 

@@ -1,11 +1,12 @@
-/** What `edgerun host` does. */
+/** Hosts of an account: their list, how one joins, is drained and is upgraded. */
 import * as z from "zod";
-import { Failure } from "../../src/std/failure.ts";
 import { openService } from "../configuration/settings.ts";
 import type { Cli } from "../core/cli.ts";
 import { ago } from "../core/format.ts";
-import { namesNear } from "../core/near-names.ts";
-import { operation, type Service } from "../service/service.ts";
+import { printable } from "../core/printable.ts";
+import { operation } from "../service/service.ts";
+import { chooseRow, type Noun, type Removal } from "./noun.ts";
+import { showSecret } from "./secret-result.ts";
 
 const string = z.string();
 const hostSchema = z.object({
@@ -13,6 +14,8 @@ const hostSchema = z.object({
   name: string,
   isPresent: z.boolean(),
   agentVersion: string.nullable(),
+  isAgentOutdated: z.boolean().nullable(),
+  isAgentRefused: z.boolean().nullable(),
   workers: z.number().nullable(),
   cordoned: z.boolean(),
   drained: z.boolean(),
@@ -21,49 +24,52 @@ const hostSchema = z.object({
 type Host = z.infer<typeof hostSchema>;
 
 const hostsOfAccount = operation(
-  "query { myself { hosts { id name isPresent agentVersion workers cordoned drained lastSeenAt } } }",
+  `query { myself { hosts {
+    id name isPresent agentVersion isAgentOutdated isAgentRefused workers cordoned drained lastSeenAt
+  } } }`,
   { myself: z.object({ hosts: z.array(hostSchema) }) },
 );
 const updateHost = operation("mutation ($input: HostUpdateInput) { hostUpdate(input: $input) { id } }", {
   hostUpdate: z.object({ id: string }),
 });
+const removeHost = operation("mutation ($input: HostRemoveInput) { hostRemove(input: $input) }", {
+  hostRemove: z.null(),
+});
 const createJoinToken = operation("mutation { joinTokenCreate { installCommand } }", {
   joinTokenCreate: z.object({ installCommand: string }),
 });
 
-export async function listHosts(cli: Cli): Promise<void> {
-  const hosts = await hostsOf(await openService(cli));
-  cli.terminal.json({ hosts });
-  if (cli.terminal.isJson) return;
-  if (hosts.length === 0)
-    return cli.terminal.say("There are no hosts. `edgerun host add` says how one joins.");
-  const now = Date.now();
-  cli.terminal.table(
-    ["NAME", "ID", "STATE", "WORKERS", "AGENT", "SEEN"],
-    hosts.map((host) => [
-      host.name,
-      host.id,
-      stateOf(host),
-      String(host.workers ?? 0),
-      host.agentVersion ?? "-",
-      host.lastSeenAt === null ? "-" : ago(host.lastSeenAt, now),
-    ]),
-  );
-}
+export const hosts: Noun<Host> & Removal<Host> = {
+  one: "host",
+  many: "hosts",
+  rowsOf: async (service) => (await service.query(hostsOfAccount)).myself.hosts,
+  nameOf: ({ name }) => name,
+  columns: {
+    NAME: ({ name }) => name,
+    ID: ({ id }) => id,
+    STATE: stateOf,
+    WORKERS: ({ workers }) => String(workers ?? 0),
+    AGENT: agentOf,
+    SEEN: ({ lastSeenAt }, now) => (lastSeenAt === null ? "-" : ago(lastSeenAt, now)),
+  },
+  none: "There are no hosts. `edgerun host add` says how one joins.",
+  past: "Removed",
+  question: ({ name }) => `Remove host ${name}? It can join only with a new token.`,
+  remove: async (service, { id }) => await service.mutate(removeHost, { input: { id } }),
+};
 
 /** Prints the command that installs the agent; its token is for one host. */
 export async function addHost(cli: Cli): Promise<void> {
   const service = await openService(cli);
   const { installCommand } = (await service.mutate(createJoinToken, {})).joinTokenCreate;
-  if (cli.terminal.isJson) return cli.terminal.json({ installCommand });
-  cli.terminal.say("Run this on the host; it is for one host:");
-  cli.terminal.writeResult(installCommand);
+  const said = "Run this on the host; it is for one host:";
+  showSecret(cli, { said, secret: installCommand, document: { installCommand } });
 }
 
 /** Without new workers, its own move elsewhere after their jobs; or the reverse. */
 export async function drainHost(cli: Cli, nameOrId: string, drained: boolean): Promise<void> {
   const service = await openService(cli);
-  const host = hostNamed(await hostsOf(service), nameOrId);
+  const host = chooseRow(hosts, await hosts.rowsOf(service), nameOrId);
   await service.mutateIdempotent(updateHost, { input: { id: host.id, drained } });
   cli.terminal.json({ id: host.id, name: host.name, drained });
   cli.terminal.done(
@@ -73,26 +79,23 @@ export async function drainHost(cli: Cli, nameOrId: string, drained: boolean): P
   );
 }
 
-async function hostsOf(service: Service): Promise<readonly Host[]> {
-  return (await service.query(hostsOfAccount)).myself.hosts;
+/** Prints what upgrades the agent, which is started on the host alone; for all hosts or the one that is named. */
+export async function upgradeHosts(cli: Cli, nameOrId: string | undefined): Promise<void> {
+  const all = await hosts.rowsOf(await openService(cli));
+  const meant = nameOrId === undefined ? all : [chooseRow(hosts, all, nameOrId)];
+  const outdated = meant.filter(({ isAgentOutdated }) => isAgentOutdated === true);
+  cli.terminal.json({ hosts: outdated, command: UPGRADE });
+  if (cli.terminal.isJson) return;
+  if (outdated.length === 0) return cli.terminal.say("All agents are those of this edge.");
+  cli.terminal.say(`Run this on ${outdated.map(({ name }) => printable(name)).join(", ")}:`);
+  cli.terminal.writeResult(UPGRADE);
 }
 
-function hostNamed(hosts: readonly Host[], nameOrId: string): Host {
-  const found = hosts.filter(({ id, name }) => id === nameOrId || name === nameOrId);
-  const [first, second] = found;
-  if (first !== undefined && second === undefined) return first;
-  if (first !== undefined) {
-    throw new Failure(`Several hosts are called '${nameOrId}'.`, [
-      `Name one by its id: ${found.map(({ id }) => id).join(", ")}`,
-    ]);
-  }
-  const near = namesNear(
-    nameOrId,
-    hosts.map(({ name }) => name),
-  );
-  throw new Failure(`There is no host '${nameOrId}'.`, [
-    near.length > 0 ? `Did you mean ${near.join(", ")}?` : "`edgerun host list` shows those that there are.",
-  ]);
+const UPGRADE = "sudo edgerun-agent upgrade";
+
+function agentOf({ agentVersion, isAgentOutdated, isAgentRefused }: Host): string {
+  const state = isAgentRefused === true ? " (too old)" : isAgentOutdated === true ? " (outdated)" : "";
+  return `${agentVersion ?? "-"}${state}`;
 }
 
 function stateOf({ isPresent, drained, cordoned }: Host): string {

@@ -1,10 +1,8 @@
-/** What `edgerun job` does. */
+/** Jobs of an endpoint: run, listed, shown, streamed, cancelled and retried. */
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
+import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
-import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
-import { parseJson } from "../../src/std/json.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { errorOf, isFinal, jobSchema } from "../calls/job-calls.ts";
 import type { Cli } from "../core/cli.ts";
 import { ago, counted } from "../core/format.ts";
@@ -12,6 +10,9 @@ import { printable } from "../core/printable.ts";
 import { inStep } from "../core/terminal.ts";
 import type { Service } from "../service/service.ts";
 import { openEndpoint, type OpenedEndpoint } from "./endpoints.ts";
+import { readInput } from "./input.ts";
+import { readJobStream } from "./job-stream.ts";
+import { type ListOptions, showList } from "./list.ts";
 
 /** Limit of a long poll. */
 const POLL_MS = 10_000;
@@ -38,7 +39,15 @@ export async function runJob(
   { input, wait }: { readonly input: string; readonly wait: boolean },
 ): Promise<void> {
   const value = await readInput(input);
-  const opened = await openEndpoint(cli, nameOrId);
+  await submitJob(cli, await openEndpoint(cli, nameOrId), { value, wait });
+}
+
+/** Runs a job; with `wait` its output is the result of the command. */
+export async function submitJob(
+  cli: Cli,
+  opened: OpenedEndpoint,
+  { value, wait, file }: { readonly value: unknown; readonly wait: boolean; readonly file?: string },
+): Promise<void> {
   const { service, endpoint } = opened;
   const submitted = await service.read(`/v2/${endpoint.id}/run`, stateSchema, {
     method: "POST",
@@ -46,7 +55,7 @@ export async function runJob(
     body: JSON.stringify({ input: value }),
   });
   if (!wait) return showState(cli, submitted);
-  await showResult(cli, opened, submitted.id);
+  await showResult(cli, opened, { id: submitted.id, ...(file !== undefined && { file }) });
 }
 
 export async function showJob(
@@ -55,7 +64,7 @@ export async function showJob(
   { id, wait }: { readonly id: string; readonly wait: boolean },
 ): Promise<void> {
   const opened = await openEndpoint(cli, nameOrId);
-  if (wait) return await showResult(cli, opened, id);
+  if (wait) return await showResult(cli, opened, { id });
   const job = await opened.service.read(pathOf(opened, "status", id), jobSchema);
   cli.terminal.json(job);
   if (cli.terminal.isJson) return;
@@ -68,27 +77,37 @@ export async function showJob(
 export async function listJobs(
   cli: Cli,
   nameOrId: string,
-  { status, limit }: { readonly status?: string; readonly limit: number },
+  { status, limit, ...options }: ListOptions & { readonly status?: string; readonly limit: number },
 ): Promise<void> {
   const { service, endpoint } = await openEndpoint(cli, nameOrId);
   const filter = status === undefined ? "" : `&status=${encodeURIComponent(status)}`;
-  const page = await service.read(`/v2/${endpoint.id}/requests?limit=${limit}${filter}`, rowsSchema);
-  cli.terminal.json(page);
-  if (cli.terminal.isJson) return;
-  if (page.requests.length === 0) return cli.terminal.say(`Endpoint ${endpoint.name} has no such jobs.`);
-  const now = Date.now();
-  cli.terminal.table(
-    ["ID", "STATUS", "CREATED", "QUEUED", "RAN"],
-    page.requests.map((row) => [
-      row.id,
-      row.status,
-      ago(new Date(row.createdAt).toISOString(), now),
-      secondsOf(row.delayTime),
-      secondsOf(row.executionTime),
-    ]),
-  );
-  const more = page.total - page.requests.length;
-  if (more > 0) cli.terminal.say(`${counted(more, "more job")}: --limit shows more.`);
+  await showList(cli, options, {
+    read: async () => {
+      const page = await service.read(`/v2/${endpoint.id}/requests?limit=${limit}${filter}`, rowsSchema);
+      const more = page.total - page.requests.length;
+      const note = more > 0 ? `${counted(more, "more job")}: --limit shows more.` : undefined;
+      return { rows: page.requests, document: page, note };
+    },
+    columns: {
+      ID: ({ id }) => id,
+      STATUS: ({ status: jobStatus }) => jobStatus,
+      CREATED: ({ createdAt }, now) => ago(new Date(createdAt).toISOString(), now),
+      QUEUED: ({ delayTime }) => secondsOf(delayTime),
+      RAN: ({ executionTime }) => secondsOf(executionTime),
+    },
+    none: `Endpoint ${endpoint.name} has no such jobs.`,
+  });
+}
+
+/** Chunks as they come, one in a line; the job goes on when the command is interrupted. */
+export async function streamJob(cli: Cli, nameOrId: string, id: string): Promise<void> {
+  const opened = await openEndpoint(cli, nameOrId);
+  const onChunk = (json: string): void => cli.terminal.writeResult(json);
+  const end = await readJobStream(opened.service, pathOf(opened, "stream", id), {
+    onChunk,
+    signal: cli.signal,
+  });
+  throwUnlessCompleted(end);
 }
 
 /** `cancel` and `retry`. */
@@ -110,8 +129,12 @@ function showState(cli: Cli, state: z.infer<typeof stateSchema>): void {
   if (!cli.terminal.isJson) cli.terminal.say(`${state.id}  ${state.status}`);
 }
 
-/** Waits for the end of a job; its output is the result of the command. */
-async function showResult(cli: Cli, opened: OpenedEndpoint, id: string): Promise<void> {
+/** Waits for the end of a job; its output is the result of the command, or what a file gets: text as it is, else JSON. */
+async function showResult(
+  cli: Cli,
+  opened: OpenedEndpoint,
+  { id, file }: { readonly id: string; readonly file?: string },
+): Promise<void> {
   const { endpoint } = opened;
   const failed = `Job ${id} goes on. See it: edgerun job get ${endpoint.name} ${id}. End it: edgerun job cancel ${endpoint.name} ${id}`;
   cli.onForceQuit?.(() => [failed]);
@@ -128,7 +151,18 @@ async function showResult(cli: Cli, opened: OpenedEndpoint, id: string): Promise
     throw error;
   });
   if (cli.terminal.isJson) cli.terminal.json(job);
-  else if (job["output"] !== undefined) cli.terminal.writeResult(JSON.stringify(job["output"], null, 2));
+  else if (job["output"] !== undefined) await writeOutput(cli, job["output"], file);
+  throwUnlessCompleted(job);
+}
+
+async function writeOutput(cli: Cli, output: unknown, file: string | undefined): Promise<void> {
+  const json = JSON.stringify(output, null, 2);
+  if (file === undefined) return cli.terminal.writeResult(json);
+  await writeFileAtomic(file, typeof output === "string" ? output : `${json}\n`);
+  cli.terminal.done(`${file} has the output.`);
+}
+
+function throwUnlessCompleted(job: z.infer<typeof jobSchema>): void {
   if (job.status === "COMPLETED") return;
   const { error_type, error_message, error_traceback } = errorOf(job);
   throw new Failure(`${error_type}: ${error_message}`, error_traceback?.split("\n") ?? []);
@@ -140,26 +174,6 @@ async function untilEnded(service: Service, path: string, show: (detail: string)
     if (isFinal(job)) return job;
     show(job.queue === undefined ? job.status : (job.queue.detail ?? job.queue.reason));
   }
-}
-
-/** JSON as it is written, of a file after @, or of the standard input for "-". */
-async function readInput(written: string): Promise<unknown> {
-  const json = await textOf(written);
-  const value = parseJson(json);
-  if (value !== undefined) return value;
-  throw new Failure(
-    "The input is not JSON.",
-    [`Write --input '{"name": "you"}', --input @file.json, or --input - for the standard input.`],
-    EXIT_USAGE,
-  );
-}
-
-async function textOf(written: string): Promise<string> {
-  if (written === "-") return await text(process.stdin);
-  if (!written.startsWith("@")) return written;
-  return await readFile(written.slice(1), "utf8").catch((error: unknown) => {
-    throw new Failure(`The input cannot be read: ${(error as Error).message}`);
-  });
 }
 
 function secondsOf(ms: number | undefined): string {

@@ -1,13 +1,13 @@
-/** What `edgerun secret` does. Values are read and never shown. */
+/** Secrets of an account. Values are read and never shown. */
 import { text } from "node:stream/consumers";
 import * as z from "zod";
 import { Failure } from "../../src/std/failure.ts";
 import { openService } from "../configuration/settings.ts";
 import type { Cli } from "../core/cli.ts";
 import { ago } from "../core/format.ts";
-import { namesNear } from "../core/near-names.ts";
-import { operation, type Service } from "../service/service.ts";
+import { operation } from "../service/service.ts";
 import { createSecret, deleteSecret } from "../service/endpoint-operations.ts";
+import type { Noun, Removal } from "./noun.ts";
 
 const string = z.string();
 const secretSchema = z.object({
@@ -25,23 +25,27 @@ const updateSecret = operation(
   { secretValueUpdate: z.object({ id: string }) },
 );
 
-export async function listSecrets(cli: Cli): Promise<void> {
-  const secrets = await secretsOf(await openService(cli));
-  cli.terminal.json({ secrets });
-  if (cli.terminal.isJson) return;
-  if (secrets.length === 0)
-    return cli.terminal.say("There are no secrets. `edgerun secret set NAME` makes one.");
-  const now = Date.now();
-  cli.terminal.table(
-    ["NAME", "CHANGED", "DESCRIPTION"],
-    secrets.map(({ name, updatedAt, description }) => [name, ago(updatedAt, now), description || "-"]),
-  );
-}
+type Secret = z.infer<typeof secretSchema>;
+
+export const secrets: Noun<Secret> & Removal<Secret> = {
+  one: "secret",
+  many: "secrets",
+  rowsOf: async (service) => (await service.query(secretsOfAccount)).myself.secrets,
+  nameOf: ({ name }) => name,
+  columns: {
+    NAME: ({ name }) => name,
+    CHANGED: ({ updatedAt }, now) => ago(updatedAt, now),
+    DESCRIPTION: ({ description }) => description || "-",
+  },
+  none: "There are no secrets. `edgerun secret set NAME` makes one.",
+  question: ({ name }) => `Delete secret ${name}? Workers that refer to it will not start.`,
+  remove: async (service, { id }) => await service.mutate(deleteSecret, { id }),
+};
 
 /** Creates it or changes its value. The value is asked for, or is the standard input where nobody can be asked. */
 export async function setSecret(cli: Cli, name: string): Promise<void> {
   const service = await openService(cli);
-  const present = (await secretsOf(service)).find((secret) => secret.name === name);
+  const present = (await secrets.rowsOf(service)).find((secret) => secret.name === name);
   const asked = await cli.terminal.askSecret(`Value of ${name}`);
   const value = asked ?? (await text(process.stdin)).replace(/\n$/, "");
   if (value === "")
@@ -55,31 +59,4 @@ export async function setSecret(cli: Cli, name: string): Promise<void> {
       ? `Changed secret ${name}. Workers that start from now on have the new value.`
       : `Made secret ${name}. Use it in a variable: {{ SECRET_${name} }}`,
   );
-}
-
-export async function removeSecret(cli: Cli, name: string): Promise<void> {
-  const service = await openService(cli);
-  const secrets = await secretsOf(service);
-  const secret = secrets.find((one) => one.name === name);
-  if (secret === undefined) {
-    const near = namesNear(
-      name,
-      secrets.map((one) => one.name),
-    );
-    throw new Failure(
-      `There is no secret '${name}'.`,
-      near.length > 0 ? [`Did you mean ${near.join(", ")}?`] : [],
-    );
-  }
-  const isMeant = await cli.terminal.confirm(
-    `Delete secret ${name}? Workers that refer to it will not start.`,
-  );
-  if (!isMeant) return cli.terminal.say("Nothing was deleted.");
-  await service.mutate(deleteSecret, { id: secret.id });
-  cli.terminal.json({ deleted: name });
-  cli.terminal.done(`Deleted secret ${name}.`);
-}
-
-async function secretsOf(service: Service) {
-  return (await service.query(secretsOfAccount)).myself.secrets;
 }

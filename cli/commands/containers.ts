@@ -1,6 +1,7 @@
 /** `edgerun shell`, `exec`, `port-forward`, `tunnel` and `ssh-config`: what is in a running container. */
 import { Command, InvalidArgumentError } from "commander";
 import type { Cli } from "../core/cli.ts";
+import { readVariable, type Variables } from "./nouns.ts";
 import { type ForwardedPort, readForwardedPort, readTcpPort } from "./forwarded-port.ts";
 
 const ID = "id of a pod, or of a worker of an endpoint";
@@ -15,7 +16,6 @@ export function shellCommand(cli: Cli): Command {
     .action(async (id: string) => (await exec()).openShell(cli, id));
 }
 
-type Variables = Readonly<Record<string, string>>;
 type ExecFlags = {
   readonly terminal?: boolean;
   readonly stdin: boolean;
@@ -42,14 +42,6 @@ export function execCommand(cli: Cli): Command {
         ...(directory !== undefined && { directory }),
       }),
     );
-}
-
-const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s;
-
-function readVariable(text: string, before: Variables): Variables {
-  const [, name, value] = VARIABLE.exec(text) ?? [];
-  if (name !== undefined && value !== undefined) return { ...before, [name]: value };
-  throw new InvalidArgumentError("It must be NAME=value.");
 }
 
 function readDirectory(path: string): string {

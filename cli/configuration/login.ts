@@ -42,7 +42,7 @@ export async function logIn(cli: Cli, { url, opensBrowser, timeoutSeconds }: Log
 }
 
 /** Loaded when it is needed: `flash auth token` must start fast. */
-async function openPage(url: string): Promise<void> {
+export async function openPage(url: string): Promise<void> {
   const { default: open } = await import("open");
   await open(url);
 }

@@ -3,7 +3,8 @@ import type { Palette } from "./palette.ts";
 /**
  * The seam between commands and the terminal.
  *
- * T1  With `--json` standard output is one JSON document; everything else goes to standard error.
+ * T1  With `--json` standard output is one JSON document, with `--watch` one after the other; everything else goes to
+ *     standard error.
  * T2  Warnings and failures go to standard error, always.
  * T3  Without a terminal there is no spinner and no bar, but one line for each step that ends.
  * T4  A question without a terminal and without `--yes` is a failure that names `--yes`.
@@ -30,6 +31,8 @@ export interface Terminal {
   /** The one document of `--json`; nothing without it. */
   json(document: unknown): void;
   table(head: readonly string[], rows: readonly (readonly string[])[]): void;
+  /** Empties the screen, for what is shown again in its own place; false where there is none, and with `--json`. */
+  clear(): boolean;
   /** Something that takes time, shown while it runs. */
   step(title: string): Step;
   /** Yes or no; `--yes` answers yes. */

@@ -15,6 +15,8 @@ const NO_LINES = Object.fromEntries(
   ),
 );
 
+const CLEAR_SCREEN = "\u001B[H\u001B[2J";
+
 export type Streams = { readonly input: Readable; readonly output: Writable; readonly errors: Writable };
 
 export type TerminalSettings = {
@@ -99,6 +101,12 @@ export class ConsoleTerminal implements Terminal {
     });
     table.push(...rows.map((row) => row.map(printable)));
     for (const line of table.toString().split("\n")) this.say(line.trimEnd());
+  }
+
+  clear(): boolean {
+    const hasScreen = !this.isJson && isInteractive(this.#messageStream, this.#settings.environment);
+    if (hasScreen) this.#messageStream.write(CLEAR_SCREEN);
+    return hasScreen;
   }
 
   step(title: string): Step {

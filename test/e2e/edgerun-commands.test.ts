@@ -122,5 +122,8 @@ test("a secret is set from the standard input, changed, listed without its value
     stderr: expect.stringContaining("Did you mean TOKEN?"),
   });
   expect((await edgerun("secret delete TOKEN")).exitCode).not.toBe(0); // nobody can be asked
-  expect((await edgerun("secret delete TOKEN --yes --json")).json()).toEqual({ deleted: "TOKEN" });
+  expect((await edgerun("secret delete TOKEN --yes --json")).json()).toEqual({
+    deleted: "TOKEN",
+    id: expect.any(String),
+  });
 });
