@@ -38,8 +38,10 @@ export type WaitSettings = {
 
 type WaitOptions = {
   readonly manifest: FlashManifest;
-  readonly endpoints: readonly DeployedEndpoint[];
+  readonly endpoints: readonly SavedEndpoint[];
 } & WaitSettings;
+
+type SavedEndpoint = Pick<DeployedEndpoint, "name" | "id" | "version" | "action">;
 
 /**
  * Returns the final state of all endpoints that were saved; one that still waits at the limit is in the state
@@ -96,10 +98,7 @@ type AwaitedEndpoint = {
   readonly workersMax: number;
 };
 
-function awaitedOf(
-  manifest: FlashManifest,
-  endpoints: readonly DeployedEndpoint[],
-): readonly AwaitedEndpoint[] {
+function awaitedOf(manifest: FlashManifest, endpoints: readonly SavedEndpoint[]): readonly AwaitedEndpoint[] {
   return endpoints.flatMap(({ name, id, version, action }) =>
     id === null || version === null || action === "failed"
       ? []

@@ -49,10 +49,11 @@ export async function showDiff(
 }
 
 function authorOf({ apiKeyName, apiKeyId }: Release): string {
-  return apiKeyName ?? `deleted key ${apiKeyId}`;
+  return apiKeyName ?? (apiKeyId === "" ? "the service" : `deleted key ${apiKeyId}`);
 }
 
-function summaryOf({ version, changes }: Release): string {
+function summaryOf({ version, changes, reason }: Release): string {
+  if (reason !== null) return reason;
   const names = shownChanges(changes).map(({ field }) => field);
   if (names.length > 0) return names.join(", ");
   return version === 1 ? "created" : "-";

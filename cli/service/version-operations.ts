@@ -15,6 +15,7 @@ const releaseSchema = z.object({
   apiKeyName: string.nullable(),
   flashBuildId: string.nullable(),
   changes: z.array(changeSchema),
+  reason: string.nullable(),
 });
 export type Release = z.infer<typeof releaseSchema>;
 
@@ -30,7 +31,15 @@ export const endpointNames = operation(
 /** The newest first; null when the endpoint does not exist. */
 export const endpointVersions = operation(
   `query ($id: String!) { myself { endpoint(id: $id) { releases {
-    version createdAt apiKeyId apiKeyName flashBuildId changes { field old new }
+    version createdAt apiKeyId apiKeyName flashBuildId reason changes { field old new }
   } } } }`,
   { myself: z.object({ endpoint: z.object({ releases: z.array(releaseSchema) }).nullable() }) },
+);
+
+/** Makes a new version of the settings of an earlier one. */
+export const rollbackEndpoint = operation(
+  `mutation ($endpointId: String!, $version: Int!) {
+    rollbackEndpoint(input: { endpointId: $endpointId, version: $version }) { id version }
+  }`,
+  { rollbackEndpoint: z.object({ id: string, version: count }) },
 );

@@ -5,6 +5,7 @@
  *   <sha256>/artifact.tar.gz      the archive that they came in
  *   <sha256>/size                 bytes of both; its time is that of the last use
  *   <sha256>/boot                 of this host, while they may still be in its memory alone
+ *   <sha256>/compiled/<image>/    the files with bytecode for workers of an image; see compiled-app.ts
  *   incoming/<sha256>             what was downloaded of an archive so far
  *   unpacking/<sha256>-<chance>/  becomes <sha256>/ when it is whole
  *
@@ -17,18 +18,20 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } 
 import { join, resolve } from "node:path";
 import { sha256Schema } from "../../src/contract/agent/artifact.ts";
 import { bootId } from "../host/boot-id.ts";
-import { runCommand } from "../host/command.ts";
+import { addBytecode, findCompiled, takesBytecode } from "./compiled-app.ts";
+import { syncDisk } from "../host/sync-disk.ts";
 import { unpack } from "./unpacking.ts";
 import { formatSize } from "../core/format.ts";
 
 const ARCHIVE = "artifact.tar.gz";
 const SIZE = "size";
 const BOOT = "boot";
-/** A large file system may take minutes. */
-const NO_LIMIT_MS = 0;
 
 /** The unpacked files of an app on this host, and the archive that they came in. */
 export type ArtifactPlace = { readonly appPath: string; readonly archivePath: string };
+
+/** Puts an archive with the bytecode of an app at a path. */
+export type BytecodeWriter = (path: string, appPath: string) => Promise<void>;
 
 /** What is kept: an app's files, or the beginning of an archive whose download was interrupted. */
 export type StoredArtifact = {
@@ -50,6 +53,37 @@ export class ArtifactDirectory {
       appPath: join(this.#root, sha256, "app"),
       archivePath: join(this.#root, sha256, ARCHIVE),
     };
+  }
+
+  /** The same for a worker of an image, with its bytecode where that is here. */
+  async placeFor(sha256: string, imageId: string): Promise<ArtifactPlace> {
+    const place = this.place(sha256);
+    return { ...place, appPath: (await findCompiled(join(this.#root, sha256), imageId)) ?? place.appPath };
+  }
+
+  /** Whether bytecode for an image may be added. */
+  takesBytecode(sha256: string, imageId: string): Promise<boolean> {
+    return takesBytecode(join(this.#root, sha256), imageId);
+  }
+
+  /** Adds the bytecode in the archive that `write` puts at a path. Throws what it throws, and as `addBytecode` does. */
+  async addBytecode(
+    sha256: string,
+    imageId: string,
+    write: BytecodeWriter,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const build = join(this.#root, sha256);
+    const draft = this.#newDraft(sha256);
+    const archive = join(draft, ARCHIVE);
+    try {
+      await mkdir(draft, { mode: 0o755 });
+      await write(archive, join(build, "app"));
+      const bytes = await addBytecode(build, imageId, { archive, draft, signal });
+      await writeFile(join(build, SIZE), String(Number(await readFile(join(build, SIZE), "utf8")) + bytes));
+    } finally {
+      await rm(draft, { recursive: true, force: true, maxRetries: 3 });
+    }
   }
 
   incomingPath(sha256: string): string {
@@ -75,7 +109,7 @@ export class ArtifactDirectory {
 
   /** Unpacks a complete archive, and keeps both. Throws an ArchiveError, or the error of the disk. */
   async store(sha256: string, signal: AbortSignal): Promise<void> {
-    const draft = join(this.#root, "unpacking", `${sha256}-${randomBytes(6).toString("hex")}`);
+    const draft = this.#newDraft(sha256);
     const archivePath = this.incomingPath(sha256);
     try {
       await mkdir(draft, { recursive: true, mode: 0o755 });
@@ -104,9 +138,13 @@ export class ArtifactDirectory {
   /** Removes the files of an app; a half of them is never to be seen. */
   async remove({ sha256, isComplete }: Pick<StoredArtifact, "sha256" | "isComplete">): Promise<void> {
     if (!isComplete) return rm(this.incomingPath(sha256), { force: true });
-    const trash = join(this.#root, "unpacking", `${sha256}-${randomBytes(6).toString("hex")}`);
+    const trash = this.#newDraft(sha256);
     await rename(join(this.#root, sha256), trash).catch(ignoreFailure); // gone already
     await rm(trash, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  #newDraft(sha256: string): string {
+    return join(this.#root, "unpacking", `${sha256}-${randomBytes(6).toString("hex")}`);
   }
 
   async list(): Promise<StoredArtifact[]> {
@@ -140,12 +178,6 @@ export class ArtifactDirectory {
 async function digestsIn(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(() => []);
   return names.filter((name) => sha256Schema.safeParse(name).success);
-}
-
-/** Flushes the file system of a path to its disk; false where that fails. */
-async function syncDisk(path: string): Promise<boolean> {
-  const end = await runCommand("sync", ["--file-system", path], NO_LIMIT_MS);
-  return end.kind === "ended" && end.code === 0;
 }
 
 /** What a host keeps of apps, whether an agent runs or not. */

@@ -13,7 +13,12 @@ import { KeyedMutex } from "../../src/std/keyed-mutex.ts";
 import { type AgentLog, SILENT_LOG } from "../core/log.ts";
 import { type SharedOptions, SharedWork, PULL_PROGRESS_MS } from "../core/shared-work.ts";
 import { type DiskSpace, type EvictionSource, isNoSpace, type Removable } from "../disk/disk-space.ts";
-import { type ArtifactPlace, ArtifactDirectory, type StoredArtifact } from "./artifact-directory.ts";
+import {
+  type ArtifactPlace,
+  ArtifactDirectory,
+  type BytecodeWriter,
+  type StoredArtifact,
+} from "./artifact-directory.ts";
 import { type ArtifactSourceOptions, download, DownloadError } from "./artifact-download.ts";
 import { ArchiveError } from "./unpacking.ts";
 
@@ -69,6 +74,26 @@ export class ArtifactStore implements EvictionSource {
   /** Where the files are once they were prepared; null for a worker without any. */
   place(artifact: Artifact | undefined): ArtifactPlace | null {
     return artifact ? this.#directory.place(artifact.sha256) : null;
+  }
+
+  /** The same for a worker of an image, with its bytecode where that is here. */
+  placeFor({ sha256 }: Artifact, imageId: string): Promise<ArtifactPlace> {
+    return this.#directory.placeFor(sha256, imageId);
+  }
+
+  takesBytecode({ sha256 }: Artifact, imageId: string): Promise<boolean> {
+    return this.#directory.takesBytecode(sha256, imageId);
+  }
+
+  /** Adds the bytecode in the gzipped tar archive that `write` puts at a path. Throws what it throws, and of the disk. */
+  async addBytecode(
+    { sha256 }: Artifact,
+    imageId: string,
+    write: BytecodeWriter,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await (this.#opened ??= this.#directory.open());
+    await this.#directory.addBytecode(sha256, imageId, write, signal);
   }
 
   /** Downloads and unpacks the files unless they are on this host; ends early when aborted. */

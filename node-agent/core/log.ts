@@ -61,6 +61,8 @@ export type AgentEvent =
   | "image_noted"
   | "artifact_stored"
   | "artifact_removed"
+  | "bytecode_stored"
+  | "bytecode_failed"
   | "model_stored"
   | "model_removed"
   | "worker_image"

@@ -192,6 +192,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     "const host = store.hosts.get(hostId); if (!host) return;",
     "workers/fleet",
   ),
+  mutant(
+    "U90",
+    "if (isFreeing) this.#hasRetired = false;",
+    "this.#hasRetired = false;",
+    "workers/capacity-sharing",
+  ),
   mutant("U88", "if (own.length === 0) return undefined;", "return undefined;", "workers/capacity-sharing"),
   mutant(
     "U87",

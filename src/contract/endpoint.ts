@@ -50,6 +50,16 @@ export type EndpointConfig = {
   readonly workersPfbTarget?: number;
   /** What its workers need of what hosts store, see content.ts. */
   readonly contents?: readonly string[];
+  /** A share of the workers tries this version; absent when all shall run it. */
+  readonly canary?: Canary;
+};
+
+/** A version on trial beside an earlier one. */
+export type Canary = {
+  /** The earlier version, to which the other workers belong. */
+  readonly from: number;
+  /** The share of workers and jobs that the new version gets. */
+  readonly percent: number;
 };
 
 /** Which endpoints of an account come first where capacity is short. */

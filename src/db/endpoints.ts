@@ -1,5 +1,5 @@
 import { and, asc, eq, exists, notExists, sql, type SQL } from "drizzle-orm";
-import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { Canary, EndpointConfig } from "../contract/endpoint.ts";
 import { filesContent, imageContent, modelContent } from "../contract/content.ts";
 import { readModelReference } from "../contract/model.ts";
 import { readGpuIds } from "../catalog/gpu-selection.ts";
@@ -23,7 +23,7 @@ export type EndpointRecord = typeof endpoint.$inferSelect;
 /** What a client decides about an endpoint. */
 export type EndpointValues = Omit<
   EndpointRecord,
-  "id" | "accountId" | "version" | "rowVersion" | "createdAt" | "updatedAt"
+  "id" | "accountId" | "version" | "canary" | "rowVersion" | "createdAt" | "updatedAt"
 >;
 
 // Reading
@@ -155,6 +155,7 @@ export function toEndpointConfig(
     workersPfbTarget: record.workersPfbTarget,
     shareWeight: record.shareWeight,
     sharePriority: record.sharePriority,
+    ...(record.canary && { canary: record.canary }),
     ...(template && {
       containerDiskInGb: template.containerDiskInGb,
       contents: contentsOf(template, artifact),
@@ -202,6 +203,7 @@ export async function insertEndpointIfAllowed(
     accountId,
     id: randomRowId(),
     version: 1,
+    canary: null,
     rowVersion: 1,
     createdAt: now,
     updatedAt: now,
@@ -221,6 +223,10 @@ export async function insertEndpointIfAllowed(
 
 export type EndpointChange = EndpointNeeds & {
   readonly isNewVersion: boolean;
+  /** How the new version is tried; absent: a new version is not, and of another one nothing changes. */
+  readonly canary?: Canary | null | undefined;
+  /** Why there is a new version, where its settings do not say so. */
+  readonly reason?: string | undefined;
   /** The change of its inline template, which no other endpoint may use then. */
   readonly templateChange?: TemplateChange | undefined;
   /** The inline template that it gets, not stored yet. */
@@ -237,13 +243,14 @@ export async function updateEndpointIfUnchanged(
   author: Author,
   read: EndpointRecord,
   values: EndpointValues,
-  { isNewVersion, templateChange, newTemplate, ...needs }: EndpointChange,
+  { isNewVersion, canary, reason, templateChange, newTemplate, ...needs }: EndpointChange,
 ): Promise<EndpointRecord | undefined> {
   const update = db
     .update(endpoint)
     .set({
       ...values,
       version: isNewVersion ? read.version + 1 : read.version,
+      canary: canary === undefined && !isNewVersion ? read.canary : (canary ?? null),
       rowVersion: read.rowVersion + 1,
       updatedAt: author.now,
     })
@@ -273,7 +280,7 @@ export async function updateEndpointIfUnchanged(
     ...(fields.length === 0 ? [] : [audit]),
     ...(insertion ? [insertion.behind] : []),
     ...(templateChange ? changeTemplateAsWell(db, author, templateChange) : []),
-    ...(isNewVersion ? recordReleases(db, author, isUpdated, changes) : []),
+    ...(isNewVersion ? recordReleases(db, author, isUpdated, changes, reason) : []),
   ];
   if (!insertion) return (await db.batch([update, ...others]))[0][0];
   const [, [updated]] = await db.batch([insertion.before, update, ...others, insertion.atEnd]);

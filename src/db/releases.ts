@@ -1,25 +1,29 @@
 /** Releases of endpoints: what made each version, recorded in the transaction that makes it. */
-import { and, desc, eq, getTableColumns, sql, type SQL, type SQLWrapper } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, isNotNull, sql, type SQL, type SQLWrapper } from "drizzle-orm";
 import type { Author } from "./audit-log.ts";
 import { type Database, isOneOf } from "./database.ts";
+import { presentSettings } from "./version-settings.ts";
 import {
   apiKey,
   endpoint,
   endpointRelease,
+  template,
   type EnvironmentVariable,
   type Json,
   type ReleaseChange,
 } from "./schema.ts";
 
-export type ReleaseRecord = typeof endpointRelease.$inferSelect & {
+const { settings: _settings, ...shown } = getTableColumns(endpointRelease);
+
+export type ReleaseRecord = Omit<typeof endpointRelease.$inferSelect, "settings"> & {
   /** Null for a key that is deleted. */
   readonly apiKeyName: string | null;
 };
 
 /** Older releases of an endpoint are forgotten. */
 const RELEASES_MAX = 100;
-/** Builds of as many latest releases of an endpoint are not removed. */
-const BUILDS_RETAINED = 10;
+/** As many latest versions of an endpoint can be run again: their builds and settings stay. */
+export const VERSIONS_RETAINED = 10;
 /**
  * A longer value is described by its length, and a longer name of a variable is cut: one change of a template is
  * recorded for each of its endpoints.
@@ -36,6 +40,7 @@ export function recordReleases(
   author: Author,
   ofEndpoints: SQL | undefined,
   changes: readonly ReleaseChange[],
+  reason: string | null = null,
 ) {
   const release = db
     .select({
@@ -46,15 +51,22 @@ export function recordReleases(
       changes: sql<readonly ReleaseChange[]>`${JSON.stringify(changes)}`.as("changes"),
       createdAt: sql<number>`${author.now}`.as("created_at"),
       flashBuildId: endpoint.flashBuildId,
+      settings: presentSettings().as("settings"),
+      reason: sql<string | null>`${reason}`.as("reason"),
     })
     .from(endpoint)
+    .innerJoin(template, eq(template.id, endpoint.templateId))
     .where(ofEndpoints);
+  const isOlderBy = (count: number) =>
+    sql`EXISTS (SELECT 1 FROM ${endpoint} WHERE ${endpoint.id} = ${endpointRelease.endpointId}
+      AND ${endpointRelease.version} <= ${endpoint.version} - ${count} AND ${ofEndpoints})`;
   return [
     db.insert(endpointRelease).select(release).onConflictDoNothing(),
-    db.delete(endpointRelease).where(
-      sql`EXISTS (SELECT 1 FROM ${endpoint} WHERE ${endpoint.id} = ${endpointRelease.endpointId}
-          AND ${endpointRelease.version} <= ${endpoint.version} - ${RELEASES_MAX} AND ${ofEndpoints})`,
-    ),
+    db.delete(endpointRelease).where(isOlderBy(RELEASES_MAX)),
+    db
+      .update(endpointRelease)
+      .set({ settings: null })
+      .where(and(isNotNull(endpointRelease.settings), isOlderBy(VERSIONS_RETAINED))),
   ] as const;
 }
 
@@ -65,7 +77,7 @@ export async function listReleases(
   endpointIds: readonly string[],
 ): Promise<ReleaseRecord[]> {
   return await db
-    .select({ ...getTableColumns(endpointRelease), apiKeyName: apiKey.name })
+    .select({ ...shown, apiKeyName: apiKey.name })
     .from(endpointRelease)
     .leftJoin(
       apiKey,
@@ -79,7 +91,7 @@ export async function listReleases(
 export function isBuildOfRecentVersion(buildId: SQLWrapper): SQL {
   return sql`EXISTS (SELECT 1 FROM ${endpointRelease} JOIN ${endpoint} ON ${endpoint.id} = ${endpointRelease.endpointId}
     WHERE ${endpointRelease.flashBuildId} = ${buildId}
-      AND ${endpointRelease.version} > ${endpoint.version} - ${BUILDS_RETAINED})`;
+      AND ${endpointRelease.version} > ${endpoint.version} - ${VERSIONS_RETAINED})`;
 }
 
 /** What differs between two versions of a row; only the names of environment variables, since values may be secret. */

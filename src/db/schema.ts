@@ -15,7 +15,7 @@ import {
 } from "drizzle-orm/sqlite-core";
 import { AUTH_REQUEST_STATUSES, ENVIRONMENT_STATES } from "../contract/flash/flash-names.ts";
 import { CLUSTER_TYPES } from "../contract/pod.ts";
-import { SHARE_PRIORITIES, SHARE_WEIGHT_DEFAULT } from "../contract/endpoint.ts";
+import { SHARE_PRIORITIES, SHARE_WEIGHT_DEFAULT, type Canary } from "../contract/endpoint.ts";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { FULL_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
 import type { GpuTime, VersionTime } from "../domain/metrics/worker-usage.ts";
@@ -182,6 +182,8 @@ export const endpoint = sqliteTable(
     sharePriority: text("share_priority", { enum: SHARE_PRIORITIES }).notNull().default("NORMAL"),
     flashBootType: text("flash_boot_type", { enum: ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] }),
     compliance: strings("compliance").notNull(),
+    /** While a share of the workers tries its version beside an earlier one. */
+    canary: text("canary", { mode: "json" }).$type<Canary>(),
     /** Grows when running workers must be replaced. */
     version: integer("version").notNull(),
     /** Counts the writes, so that a change based on an older reading is noticed. */
@@ -219,6 +221,10 @@ export const endpointRelease = sqliteTable(
     createdAt: integer("created_at").notNull(),
     /** The build whose files its workers get. */
     flashBuildId: text("flash_build_id"),
+    /** What its workers are made of (version-settings.ts); null for older versions and for very long settings. */
+    settings: text("settings"),
+    /** Why it was made, where that does not follow from the changes. */
+    reason: text("reason"),
   },
   (table) => [
     primaryKey({ columns: [table.endpointId, table.version] }),

@@ -212,6 +212,7 @@ function bumpEndpointVersions(
     .update(endpoint)
     .set({
       version: sql`${endpoint.version} + 1`,
+      canary: null,
       flashBuildId: buildForNewVersion(),
       rowVersion: sql`${endpoint.rowVersion} + 1`,
       updatedAt: author.now,

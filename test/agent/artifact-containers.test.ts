@@ -1,7 +1,7 @@
 /** Files of apps in real containers. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, type ExpectStatic, test } from "vitest";
@@ -10,6 +10,7 @@ import { DockerRuntime } from "../../node-agent/runtime/docker/docker-runtime.ts
 import type { WorkerSpec } from "../../node-agent/runtime/interface/runtime.ts";
 import { removeWorkerNetwork } from "../../node-agent/runtime/create-runtime.ts";
 import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
+import { ensurePythonImage } from "../../scripts/images/python-image.ts";
 import { assignment } from "../support/agent-fixture.ts";
 import { archiveOf } from "../support/archive.ts";
 import { ContainerHost } from "../support/container-host.ts";
@@ -70,22 +71,7 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
     edge = await ScriptedEdge.start();
     stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-artifacts-"));
     assigned.clear();
-    runtime = new DockerRuntime({
-      hostId: `${networkName}-${randomUUID().slice(0, 8)}`,
-      networkName,
-      hasRealGpus: false,
-      isOpenNetworkAllowed: true,
-      artifacts: { stateDirectory, progressMs: 0 },
-      // Whatever nobody uses goes before anything new comes.
-      images: { reserveBytes: 1, freeBytes: async () => 0 },
-    });
-    runtime.configureCache({
-      cachedImages: new MemoryImageStore(),
-      assignedImages: () => new Set(),
-      assignedArtifacts: () => assigned,
-      assignedModels: () => new Set(),
-      artifacts: new EdgeClient(edge.url, HOST_TOKEN),
-    });
+    runtime = openRuntime();
   });
   afterEach(async () => {
     for (const { workerId } of await runtime.list()) await runtime.remove(workerId);
@@ -94,6 +80,26 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
     await rm(stateDirectory, { recursive: true, force: true });
   });
   afterAll(() => removeWorkerNetwork(networkName));
+
+  function openRuntime(bytecodeAfterMs = 3_600_000): DockerRuntime {
+    const opened = new DockerRuntime({
+      hostId: `${networkName}-${randomUUID().slice(0, 8)}`,
+      networkName,
+      hasRealGpus: false,
+      isOpenNetworkAllowed: true,
+      artifacts: { stateDirectory, progressMs: 0, bytecodeAfterMs },
+      // Whatever nobody uses goes before anything new comes.
+      images: { reserveBytes: 1, freeBytes: async () => 0 },
+    });
+    opened.configureCache({
+      cachedImages: new MemoryImageStore(),
+      assignedImages: () => new Set(),
+      assignedArtifacts: () => assigned,
+      assignedModels: () => new Set(),
+      artifacts: new EdgeClient(edge.url, HOST_TOKEN),
+    });
+    return opened;
+  }
 
   const isKept = (sha256: string): boolean => existsSync(join(stateDirectory, "artifacts", sha256, "app"));
 
@@ -175,6 +181,38 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
       false,
       true,
     ]);
+  });
+
+  test("a worker finds the bytecode that was made after the start of one before it", async ({ expect }) => {
+    await runtime.close();
+    runtime = openRuntime(0);
+    const { image: imageName } = await inTurn("images", () => ensurePythonImage(() => {}));
+    const artifact = edge.artifacts.add(
+      archiveOf([
+        { path: "pkg/__init__.py", body: "" },
+        { path: "pkg/deep.py", body: "print('imported')\n" },
+        { path: "broken.py", body: "def\n" },
+      ]),
+    );
+    assigned.add(artifact.sha256);
+    const imports = async (): Promise<string> => {
+      const script =
+        'python3 -v -c "import pkg.deep" 2>&1 | grep -e imported -e /app/pkg/__pycache__; echo ready; sleep 1000';
+      const spec = workerSpec(imageName, shell(script), { artifact });
+      await started(expect, spec);
+      assigned.add(artifact.sha256);
+      await printed(expect, runtime, spec.workerId, "ready");
+      return (await runtime.lastLines(spec.workerId, 50)).join("\n");
+    };
+    const CODE = /code object from '\/app\/pkg\/__pycache__\/deep\.[-\w]+\.pyc'/;
+    const first = await imports();
+    expect(first).toContain("imported");
+    expect(first).not.toMatch(CODE);
+    const compiled = join(stateDirectory, "artifacts", artifact.sha256, "compiled");
+    await expect.poll(() => readdir(compiled).catch(() => []), { timeout: 60_000 }).toHaveLength(1);
+    const second = await imports();
+    expect(second).toContain("imported");
+    expect(second).toMatch(CODE);
   });
 
   test("a container whose files are missing on the host is not started", async ({ expect }) => {

@@ -155,3 +155,18 @@ test.for([0, 1])(
     if (host) await untilServes(host, first);
   },
 );
+
+test("what a worker leaves that left before others waited goes to the endpoint without any", async ({
+  fleet,
+}) => {
+  const [free, busy] = [await fleet.host(oneGpu), await fleet.host(oneGpu)];
+  const [none, some] = [await fleet.endpoint(ONE_JOB_EACH), await fleet.endpoint(ONE_JOB_EACH)];
+  await free.work(none);
+  await some.submit();
+  await busy.offer(await busy.untilReady(some, 1));
+  await none.save("workersMax: 0");
+  await none.save("workersMax: 4");
+  await none.untilWaits(await none.submit(), "no_matching_gpu");
+  await some.untilWaits(await some.submit(), "no_matching_gpu");
+  await untilServes(free, none);
+});

@@ -175,6 +175,11 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
     const [endpoint, template] = [await savedEndpoint(client), await savedTemplate(client)];
     return `updateEndpointTemplate(input: { endpointId: "${endpoint.id}", templateId: "${template.id}" }) { id }`;
   },
+  rollbackEndpoint: async (client) => {
+    const { id } = await savedEndpoint(client);
+    await client.send(`mutation { saveEndpoint(input: { id: "${id}", gpuCount: 2 }) { id } }`);
+    return `rollbackEndpoint(input: { endpointId: "${id}" }) { id }`;
+  },
   secretCreate: () => `secretCreate(input: { name: "${freshName()}", value: "v" }) { id }`,
   secretValueUpdate: async (client) =>
     `secretValueUpdate(input: { id: "${await freshSecretId(client)}", value: "w" }) { id }`,

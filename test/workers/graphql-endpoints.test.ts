@@ -646,6 +646,76 @@ describe("changing", () => {
   });
 });
 
+describe("a rollback", () => {
+  const MADE_OF = `id version gpuCount env { key value } workersMax template { imageName env { key value } }
+    releases { version reason }`;
+  const rollback = async (client: Client, input: string) =>
+    await client.send(`mutation { rollbackEndpoint(input: { ${input} }) { ${MADE_OF} } }`);
+
+  /** Version 1 has image a:1, version 2 image b:1 and two GPUs. */
+  async function changedEndpoint(client: Client): Promise<string> {
+    const inline = (image: string, value: string) =>
+      `template: { name: "own", imageName: "${image}", env: [{ key: "A", value: "${value}" }] }`;
+    const first = `name: "e", gpuIds: "ADA_24", workersMax: 2, env: [{ key: "E", value: "1" }]`;
+    const { data } = await save(client, `${first}, ${inline("a:1", "first")}`);
+    const { id } = data.saveEndpoint;
+    await save(client, `id: "${id}", gpuCount: 2, workersMax: 5, env: [], ${inline("b:1", "second")}`);
+    return id;
+  }
+
+  test("is a new version of what the workers of an earlier one are made of", async ({ expect }) => {
+    const client = await freshClient();
+    const id = await changedEndpoint(client);
+    const { data } = await rollback(client, `endpointId: "${id}"`);
+    expect(data.rollbackEndpoint).toEqual({
+      id,
+      version: 3,
+      gpuCount: 1,
+      env: [{ key: "E", value: "1" }],
+      workersMax: 5,
+      template: { imageName: "a:1", env: [{ key: "A", value: "first" }] },
+      releases: [
+        { version: 3, reason: "rollback to v1" },
+        { version: 2, reason: null },
+        { version: 1, reason: null },
+      ],
+    });
+    const again = await rollback(client, `endpointId: "${id}", version: 2`);
+    expect(again.data.rollbackEndpoint).toMatchObject({ version: 4, gpuCount: 2, env: [] });
+  });
+
+  test("to what it is already changes nothing", async ({ expect }) => {
+    const client = await freshClient();
+    const id = await changedEndpoint(client);
+    const { data } = await rollback(client, `endpointId: "${id}", version: 2`);
+    expect(data.rollbackEndpoint).toMatchObject({ version: 2 });
+  });
+
+  test("leaves a template that other endpoints use as it is", async ({ expect }) => {
+    const client = await freshClient();
+    const { id, templateId } = await savedEndpoint(client);
+    await client.send(
+      `mutation { saveTemplate(input: { id: "${templateId}", imageName: "example/worker:2" }) { id } }`,
+    );
+    const { data } = await rollback(client, `endpointId: "${id}"`);
+    expect(data.rollbackEndpoint.template.imageName).toBe("example/worker:1");
+    const all = await client.send("{ myself { podTemplates { id imageName } } }");
+    expect(all.data.myself.podTemplates).toEqual([{ id: templateId, imageName: "example/worker:2" }]);
+  });
+
+  test("to a version that is not stored is refused", async ({ expect }) => {
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client);
+    expect(codeOf(await rollback(client, `endpointId: "${id}"`))).toBe("INVALID_INPUT");
+    expect(codeOf(await rollback(client, `endpointId: "${id}", version: 7`))).toBe("INVALID_INPUT");
+    for (let count = 2; count <= 12; count += 1) await save(client, `id: "${id}", gpuCount: ${count}`);
+    expect(codeOf(await rollback(client, `endpointId: "${id}", version: 2`))).toBe("INVALID_INPUT");
+    expect((await rollback(client, `endpointId: "${id}", version: 3`)).data.rollbackEndpoint.gpuCount).toBe(
+      3,
+    );
+  });
+});
+
 describe("another template", () => {
   const swap = async (client: Client, endpointId: string, templateId: string) =>
     await client.send(`mutation { updateEndpointTemplate(input: { templateId: "${templateId}",

@@ -158,6 +158,7 @@ describe("documents", () => {
     ["deleteRegistryAuth", "registryAuthId"],
     ["deleteTemplate", "templateName"],
     ["updateEndpointTemplate(input: {})", "endpointId"],
+    ["rollbackEndpoint(input: {})", "endpointId"],
     ["hostRemove", "id"],
   ])("%s without its %s says that it is required", async ([call, field], { expect }) => {
     const selection = call?.includes("(") ? "{ id }" : "";

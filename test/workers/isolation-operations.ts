@@ -135,6 +135,11 @@ const ENDPOINTS = [
   graphql(
     { takes: [id("endpoint")] },
     ([endpoint]) =>
+      `mutation { rollbackEndpoint(input: { endpointId: "${endpoint}", version: 1 }) { id version } }`,
+  ),
+  graphql(
+    { takes: [id("endpoint")] },
+    ([endpoint]) =>
       `{ myself { endpoint(id: "${endpoint}") { id name env { value } template { name } pods { id } } } }`,
   ),
   graphql(
@@ -443,6 +448,7 @@ const REST_V2 = [
   })),
   http("GET", "/v2/serverless/*/workers", ENDPOINT),
   http("GET", "/v2/serverless/*/releases", ENDPOINT),
+  http("POST", "/v2/serverless/*/rollback", ENDPOINT, () => ({ version: 1 })),
   http("GET", "/v2/catalog/templates?source=community", { takes: [] }),
   http("GET", "/v2/account/ssh-keys", { takes: [] }),
   http("GET", "/v2/billing/serverless", { takes: [] }),

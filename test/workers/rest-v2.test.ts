@@ -307,6 +307,11 @@ test("workers are listed by what they do, and releases by what they changed", as
   });
   const { body: large } = await call("GET", `/serverless/${id}/releases`);
   expect(JSON.stringify(large.releases[0]).length).toBeLessThan(1_000);
+
+  const { body: earlier } = await call("POST", `/serverless/${id}/rollback`, { version: 1 });
+  expect(earlier).toMatchObject({ image: "acme/worker:1", env: { TOKEN: "first" }, workers: { max: 3 } });
+  const { body: last } = await call("GET", `/serverless/${id}/releases`);
+  expect(last.releases[0]).toMatchObject({ version: 4, reason: "rollback to v1" });
 });
 
 test("templates, network volumes, registries and keys live as their clients expect", async () => {

@@ -1,6 +1,7 @@
 import { describe, test } from "vitest";
 import {
   artifactsOfContainers,
+  bytecodeContainer,
   modelsOfContainers,
   containerOptions as optionsOf,
   type ContainerSettings,
@@ -280,4 +281,28 @@ describe("containerOptions", () => {
     expect(ownerOfLabels(Labels ?? {})).toEqual({ workerId: "w1", endpointId: "e1", revision: 3 });
     expect(ownerOfLabels({ "com.example": "x" })).toBeNull();
   });
+});
+
+test("what compiles an app has its files to read, and nothing else of host, edge or network", ({
+  expect,
+}) => {
+  const request = {
+    hostId: "h",
+    imageId: "sha256:1",
+    sha256: "ab",
+    appPath: "/srv/app",
+    program: "print(1)",
+  };
+  const { Env, Labels, HostConfig } = bytecodeContainer(request);
+  expect(Env).toEqual(["NVIDIA_VISIBLE_DEVICES=void"]);
+  expect(ownerOfLabels(Labels ?? {})).toBeNull();
+  expect(HostConfig).toMatchObject({
+    NetworkMode: "none",
+    CapDrop: ["ALL"],
+    ReadonlyRootfs: true,
+    AutoRemove: true,
+  });
+  expect(HostConfig?.Mounts).toEqual([expect.objectContaining({ Source: "/srv/app", ReadOnly: true })]);
+  expect(HostConfig).not.toHaveProperty("Binds");
+  expect(HostConfig).not.toHaveProperty("DeviceRequests");
 });

@@ -119,6 +119,44 @@ export function modelsOfContainers(
   return new Set(containers.flatMap(({ Labels }) => Labels[MODELS_LABEL]?.split(",") ?? []));
 }
 
+/** Memory of a container that compiles an app, and of what it writes. */
+const COMPILER_MEMORY_BYTES = 1024 * MEGABYTE;
+
+/** The create request for a container that has an app's files and one Python program, and reaches nothing else. */
+export function bytecodeContainer(request: {
+  readonly hostId: string;
+  readonly imageId: string;
+  readonly sha256: string;
+  readonly appPath: string;
+  readonly program: string;
+}): Dockerode.ContainerCreateOptions {
+  return {
+    Image: request.imageId,
+    Entrypoint: ["sh", "-c", 'exec "$(command -v python3 || command -v python)" -I -c "$0"'],
+    Cmd: [request.program],
+    User: "65534:65534",
+    WorkingDir: "/",
+    Env: ["NVIDIA_VISIBLE_DEVICES=void"], // C3
+    Labels: { [HOST_LABEL]: request.hostId, [ARTIFACT_LABEL]: request.sha256 },
+    AttachStdout: true,
+    HostConfig: {
+      AutoRemove: true, // also when the agent has gone
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      PidsLimit: 64,
+      OomScoreAdj: OUT_OF_MEMORY_SCORE,
+      Memory: COMPILER_MEMORY_BYTES,
+      MemorySwap: COMPILER_MEMORY_BYTES,
+      CpuShares: 2,
+      NetworkMode: "none",
+      ReadonlyRootfs: true,
+      Tmpfs: { "/tmp": "rw,size=256m,mode=1777" },
+      LogConfig: { Type: "none", Config: {} },
+      Mounts: [readOnlyMount(request.appPath, APP_DIRECTORY)],
+    },
+  };
+}
+
 /** The create request for a worker's container. */
 export function containerOptions(
   spec: WorkerSpec,

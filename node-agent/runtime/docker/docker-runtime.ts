@@ -8,6 +8,7 @@ import { ModelStore, type ModelStoreOptions } from "../../models/model-store.ts"
 import { StoredContents } from "../interface/stored-contents.ts";
 import type { Volumes } from "../../disk/volumes.ts";
 import { filesContent, imageContent } from "../../../src/contract/content.ts";
+import { BytecodeCompiler } from "./bytecode-compiler.ts";
 import { ContainerExits } from "./container-exits.ts";
 import {
   artifactsOfContainers,
@@ -99,6 +100,8 @@ export type DockerRuntimeOptions = {
 };
 
 export type ArtifactOptions = Pick<ArtifactStoreOptions, "stateDirectory" | "stallMs" | "progressMs"> & {
+  /** Time from the start of a worker until its modules are compiled for later ones. */
+  readonly bytecodeAfterMs?: number;
   /** The disk that they are on, where that is not the one of the images. */
   readonly disk?: DiskSpace;
 };
@@ -126,6 +129,7 @@ export class DockerRuntime implements Runtime {
   readonly #watches = new Set<ContainerExits>();
   readonly #images: DockerImages;
   readonly #artifacts: ArtifactStore | undefined;
+  readonly #bytecode: BytecodeCompiler | undefined;
   readonly #models: ModelStore | undefined;
   readonly #log: AgentLog | undefined;
 
@@ -175,6 +179,7 @@ export class DockerRuntime implements Runtime {
       images,
     );
     this.#artifacts = options.artifacts && this.#createArtifactStore(options.artifacts, log);
+    this.#bytecode = this.#artifacts && this.#createCompiler(this.#artifacts, options);
     this.#models = options.artifacts && this.#createModelStore(options.artifacts, options.models, log);
   }
 
@@ -307,6 +312,13 @@ export class DockerRuntime implements Runtime {
     return new ArtifactStore({ disk: this.#images.disk, ...options, log, usedByWorkers });
   }
 
+  #createCompiler(artifacts: ArtifactStore, options: DockerRuntimeOptions): BytecodeCompiler | undefined {
+    if (options.desktop) return undefined; // whose files are on another file system than the agent's
+    const { hostId, log, artifacts: { bytecodeAfterMs: afterMs } = {} } = options;
+    const clients = { docker: this.#docker, streams: this.#streams };
+    return new BytecodeCompiler({ ...clients, hostId, artifacts, log, afterMs });
+  }
+
   #createModelStore(
     { stateDirectory, disk = this.#images.disk }: ArtifactOptions,
     options: DockerRuntimeOptions["models"],
@@ -400,10 +412,11 @@ export class DockerRuntime implements Runtime {
   }
 
   async #artifactShare({ artifact, imageName }: WorkerSpec): Promise<HostShare["artifact"]> {
-    const place = artifact && this.#requireArtifacts().place(artifact);
-    return place
-      ? { ...place, imagePythonPath: await this.#images.variableOf(imageName, "PYTHONPATH") }
-      : null;
+    if (!artifact) return null;
+    const image = await this.#images.factsOf(imageName);
+    const place = await this.#requireArtifacts().placeFor(artifact, image.id);
+    this.#bytecode?.workerCreated(artifact, image.id);
+    return { ...place, imagePythonPath: image.pythonPath };
   }
 
   #modelShare({ models }: WorkerSpec): HostShare["models"] {
@@ -463,6 +476,7 @@ export class DockerRuntime implements Runtime {
   }
 
   async close(): Promise<void> {
+    this.#bytecode?.stop();
     this.#images.close();
     this.#artifacts?.close();
     this.#models?.close();

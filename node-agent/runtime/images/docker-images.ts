@@ -82,11 +82,12 @@ export class DockerImages {
     this.disk.add(cache);
   }
 
-  /** What an image of this host sets a variable to; empty for nothing. */
-  async variableOf(imageName: string, name: string): Promise<string> {
-    const { Config } = await this.#clients.docker.getImage(imageName).inspect();
-    const prefix = `${name}=`;
-    return Config.Env?.find((variable) => variable.startsWith(prefix))?.slice(prefix.length) ?? "";
+  /** An image of this host: its id, and what it sets PYTHONPATH to. */
+  async factsOf(imageName: string): Promise<{ readonly id: string; readonly pythonPath: string }> {
+    const { Id: id, Config } = await this.#clients.docker.getImage(imageName).inspect();
+    const prefix = "PYTHONPATH=";
+    const variable = Config.Env?.find((one) => one.startsWith(prefix));
+    return { id, pythonPath: variable?.slice(prefix.length) ?? "" };
   }
 
   /** By what content a container runs its image. */

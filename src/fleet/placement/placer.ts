@@ -65,7 +65,7 @@ export class Placer {
   readonly #preemptor: Preemptor;
   readonly #sharing: CapacitySharing;
   readonly #budgets: PlacerParts["budgets"];
-  /** Workers were retired since the last plan: what they take is promised to the endpoint that comes first. */
+  /** Workers were retired since capacity was shared out last: what they take is promised to who comes first. */
   #hasRetired = false;
   /** Standby epochs that endpoints have requested and that do not run yet. */
   readonly #resuming = new Map<string, readonly string[]>();
@@ -119,7 +119,7 @@ export class Placer {
     for (const endpointId of endpointIds) this.#moveFailing(endpointId, now);
     const settled = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
     const isFreeing = this.#hasRetired && this.#sharing.isActive;
-    this.#hasRetired = false;
+    if (isFreeing) this.#hasRetired = false;
     const others = this.#shortfalls.due(endpointIds, changedHosts, isFreeing, now);
     const needs = [...settled, ...others.map(({ lack, among }) => ({ ...this.#needOf(lack), among }))];
     const byAccount = Map.groupBy(needs, ({ record }) => record.config.accountId);

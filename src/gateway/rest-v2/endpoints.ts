@@ -2,6 +2,7 @@
  * Endpoints: `/v2/serverless`. An endpoint carries the settings of its container itself: they are stored as a template
  * of its own, into which those of a named template are copied.
  */
+import * as z from "zod";
 import {
   changeEndpoint,
   createEndpoint,
@@ -9,6 +10,7 @@ import {
   listOwnEndpoints,
   requireEndpoint,
 } from "../../management/endpoints/endpoints.ts";
+import { rollbackEndpoint } from "../../management/endpoints/rollback.ts";
 import {
   creationPatch,
   creationSchema,
@@ -79,6 +81,26 @@ export const endpointRoutes = [
         const changed = await changeEndpoint(request, params.id, patch, { keepsContainer: true });
         return await showOne(request, changed);
       }),
+  }),
+  v2Route({
+    on: "POST /serverless/{id}/rollback",
+    id: "rollbackServerless",
+    summary: "Go back to an earlier version",
+    details:
+      "Makes a new version of the settings of an earlier one, whose workers replace the present ones. Limits, scaler and timeouts stay.",
+    errors: WRITE,
+    body: z.strictObject({
+      version: z
+        .int()
+        .min(1)
+        .optional()
+        .meta({ description: "One of the last ten; by default the one before the present version." }),
+    }),
+    example: { version: 6 },
+    status: 200,
+    answer: endpointSchema,
+    serve: async (request, { params, body }) =>
+      await showOne(request, await rollbackEndpoint(request, { endpointId: params.id, ...body })),
   }),
   v2Route({
     on: "DELETE /serverless/{id}",

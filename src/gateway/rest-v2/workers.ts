@@ -52,6 +52,7 @@ const releaseSchema = z
     createdByUserId: z.null(),
     workerCount: z.int(),
     createdAt: z.iso.datetime(),
+    reason: z.string().nullable().meta({ description: "Why it was made, where the diff does not say so." }),
     diff: z.array(z.object({ field: z.string(), old: z.unknown(), new: z.unknown() })),
   })
   .meta({ id: "Release" });
@@ -126,7 +127,7 @@ export const workerRoutes = [
 ];
 
 function showRelease(
-  { endpointId, version, changes, createdAt, flashBuildId, apiKeyName }: Release,
+  { endpointId, version, changes, createdAt, flashBuildId, apiKeyName, reason }: Release,
   workers: readonly WorkerView[],
 ): z.input<typeof releaseSchema> {
   return {
@@ -138,6 +139,7 @@ function showRelease(
     createdByUserId: null,
     workerCount: workers.filter((worker) => worker.version === version).length,
     createdAt: new Date(createdAt).toISOString(),
+    reason,
     diff: [...changes],
   };
 }

@@ -13,7 +13,8 @@ import {
 } from "../../management/endpoints/endpoints.ts";
 import { toRollout, type Rollout } from "../../management/endpoints/rollout.ts";
 import { toPod } from "../../management/endpoints/worker-pods.ts";
-import { idSchema, onlyIdSchema } from "../../management/input-schemas.ts";
+import { rollbackEndpoint } from "../../management/endpoints/rollback.ts";
+import { idSchema, onlyIdSchema, optional, wholeNumber } from "../../management/input-schemas.ts";
 import { endpointFields, endpointPatchSchema } from "../../management/nouns/endpoint.ts";
 import { fieldResolvers, inputSdl, typeSdl } from "../../management/nouns/field.ts";
 import { inlineTemplateFields } from "../../management/nouns/template.ts";
@@ -37,6 +38,8 @@ export const endpointSdl = /* GraphQL */ `
     deleteEndpoint(id: String): Void
     "Gives an endpoint another template and replaces its workers."
     updateEndpointTemplate(input: UpdateEndpointTemplateInput): Endpoint
+    "Makes a new version of the settings of an earlier one and replaces the workers. Limits, scaler and timeouts stay."
+    rollbackEndpoint(input: RollbackEndpointInput): Endpoint
   }
 
   type User {
@@ -93,6 +96,12 @@ export const endpointSdl = /* GraphQL */ `
     templateId: String
   }
 
+  input RollbackEndpointInput {
+    endpointId: String
+    "One of the last ten; by default the one before the present version."
+    version: Int
+  }
+
   type Endpoint {
     id: String
     "The account."
@@ -134,6 +143,8 @@ export const endpointSdl = /* GraphQL */ `
     "The flash build whose files its workers get."
     flashBuildId: String
     changes: [ReleaseChange!]!
+    "Why it was made, where the changes do not say so: a rollback."
+    reason: String
   }
   "A setting that a release changed. Values of variables are not shown."
   type ReleaseChange {
@@ -161,6 +172,7 @@ export const endpointSdl = /* GraphQL */ `
   }
 `;
 
+const rollbackSchema = z.object({ endpointId: idSchema, version: optional(wholeNumber(1)) });
 const templateChangeSchema = z.object({ endpointId: idSchema, templateId: idSchema });
 
 type NamedVolume = { readonly networkVolumeId: string; readonly dataCenterId: string | null };
@@ -174,6 +186,7 @@ export const endpointResolvers = {
     ),
     deleteEndpoint: withArguments(onlyIdSchema, (context, { id }) => deleteEndpoint(context, id)),
     updateEndpointTemplate: withInput(templateChangeSchema, changeEndpointTemplate),
+    rollbackEndpoint: withInput(rollbackSchema, rollbackEndpoint),
   },
 
   User: {

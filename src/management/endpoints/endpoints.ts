@@ -110,6 +110,10 @@ export async function createEndpoint(context: RequestContext, patch: EndpointPat
 export type ChangeOptions = {
   /** What the inline template of the patch omits stays as it is, also where the endpoint gets a template of its own. */
   readonly keepsContainer?: boolean;
+  /** The build of the new version, if not the one that is active in its flash environment. */
+  readonly flashBuildId?: string | null;
+  /** Why there is a new version. */
+  readonly reason?: string;
 };
 
 export async function changeEndpoint(
@@ -131,11 +135,14 @@ export async function changeEndpoint(
       change?.isNewVersion === true || needsNewVersion(read, values);
     // A call that only scales does not move workers to a build whose variables the template does not have yet.
     const mayNeedNewVersion = patch.flashEnvironmentId !== undefined || isOther(merged);
-    const values = mayNeedNewVersion ? await withBuild(context, merged) : merged;
+    const { flashBuildId } = options;
+    const withOwnBuild = flashBuildId === undefined ? undefined : { ...merged, flashBuildId };
+    const values = withOwnBuild ?? (mayNeedNewVersion ? await withBuild(context, merged) : merged);
     const needs = await requireNeeds(context, read, values, patch);
     const updated = await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, {
       ...needs,
       isNewVersion: isOther(values),
+      reason: options.reason,
       templateChange: change,
       newTemplate: created,
     });
