@@ -44,7 +44,7 @@ import {
   sshConfigCommand,
   tunnelCommand,
 } from "./commands/containers.ts";
-import { addCompletion } from "./commands/completion.ts";
+import { addCompletion, type LiveNames } from "./commands/completion.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
 /** Options that every command has. */
@@ -60,6 +60,8 @@ export type ProgramName = "flash" | "edgerun";
 export type ProgramSettings = {
   readonly name: ProgramName;
   readonly cli: Cli;
+  /** What completion offers for arguments. */
+  readonly liveNames?: LiveNames;
   readonly configure: (command: Command, options: CommonOptions) => void;
   readonly writeOutput: (text: string) => void;
   readonly writeErrors: (text: string) => void;
@@ -112,7 +114,8 @@ const EDGERUN_COMMANDS: typeof COMMANDS = [
 ];
 
 /** Throws CommanderError when the command line is invalid, and when it asks for help. */
-export function flashProgram({ name, cli, configure, writeOutput, writeErrors }: ProgramSettings): Command {
+export function flashProgram(settings: ProgramSettings): Command {
+  const { name, cli, liveNames = {}, configure, writeOutput, writeErrors } = settings;
   const program = new Command(name)
     .description("Turns Python functions into serverless endpoints, and opens shells and ports of pods.")
     .enablePositionalOptions()
@@ -126,7 +129,7 @@ export function flashProgram({ name, cli, configure, writeOutput, writeErrors }:
   for (const command of commands) program.addCommand(command(cli));
   program.addCommand(devCommand(cli, "run"), { hidden: true });
   inherit(program);
-  addCompletion(program);
+  addCompletion(program, liveNames);
   program.hook("preAction", (_, command) => {
     const { json, format, yes, force, insecure } = command.optsWithGlobals<Record<string, unknown>>();
     configure(command, {

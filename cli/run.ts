@@ -7,7 +7,7 @@ import type { Cli } from "./core/cli.ts";
 import { crashReport } from "./core/crash.ts";
 import { printable } from "./core/printable.ts";
 import { CommandExit } from "./core/command-exit.ts";
-import { installCompletion } from "./commands/completion.ts";
+import { installCompletion, namesToComplete } from "./commands/completion.ts";
 import { EXIT_FAILURE, EXIT_USAGE, Failure } from "../src/std/failure.ts";
 import { Interruptions } from "./core/interruption.ts";
 import { flashProgram, type ProgramName } from "./program.ts";
@@ -33,6 +33,7 @@ export async function runFlash(name: ProgramName, args: readonly string[]): Prom
   const program = flashProgram({
     name,
     cli,
+    liveNames: name === "edgerun" ? await namesToComplete(cli, args) : {},
     configure: (command, { isInsecure, ...options }) => {
       terminal.configure(options);
       cli.isInsecure = isInsecure;

@@ -17,11 +17,11 @@ import { submitJob } from "./jobs.ts";
 
 export type CallOptions = { readonly wait: boolean; readonly file?: string };
 
-/** `words` are the options behind the name, such as --name Ada. */
+/** `given` are the options behind the name, such as --name Ada. */
 export async function callFunction(
   cli: Cli,
   nameOrId: string,
-  { words, ...options }: CallOptions & { readonly words: readonly string[] },
+  { given, ...options }: CallOptions & { readonly given: readonly string[] },
 ): Promise<void> {
   const opened = await openEndpoint(cli, nameOrId);
   if (opened.endpoint.type === "LB") {
@@ -30,7 +30,7 @@ export async function callFunction(
     ]);
   }
   const resource = await resourceOf(opened);
-  const value = await argumentsOf(resource?.functions[0], words);
+  const value = await argumentsOf(resource?.functions[0], given);
   if (resource !== undefined) checkArguments(resource, value);
   await submitJob(cli, opened, { value, ...options });
 }
@@ -57,17 +57,17 @@ function checkArguments(resource: ManifestResource, value: unknown): void {
 /** `--name value`, `--name=value`, and for a bool `--name` or `--no-name`. Throws a Failure that names near arguments. */
 async function argumentsOf(
   declared: ManifestFunction | undefined,
-  words: readonly string[],
+  given: readonly string[],
 ): Promise<Readonly<Record<string, unknown>>> {
-  const parameters = parametersOf(declared, words);
+  const parameters = parametersOf(declared, given);
   const values: Record<string, unknown> = {};
-  for (let at = 0; at < words.length; at += 1) {
-    const [, name = "", , inline] = /^--([^=]+)(=(.*))?$/s.exec(words[at] ?? "") ?? [];
-    if (name === "") throw usage(`'${words[at]}' is no argument such as --name value.`);
+  for (let at = 0; at < given.length; at += 1) {
+    const [, name = "", , inline] = /^--([^=]+)(=(.*))?$/s.exec(given[at] ?? "") ?? [];
+    if (name === "") throw usage(`'${given[at]}' is no argument such as --name value.`);
     const { parameter, isNegated } = parameterOf(parameters, name);
     const isFlag =
       isNegated || (parameter !== undefined && typeOf(parameter) === "bool" && inline === undefined);
-    const written = isFlag ? String(!isNegated) : (inline ?? words[(at += 1)]);
+    const written = isFlag ? String(!isNegated) : (inline ?? given[(at += 1)]);
     if (written === undefined) throw usage(`--${name} needs a value.`);
     values[parameter?.name ?? name] = await valueOf(parameter, { name, written });
   }
@@ -77,9 +77,9 @@ async function argumentsOf(
 /** Of the method that --method names, where a class has several. */
 function parametersOf(
   declared: ManifestFunction | undefined,
-  words: readonly string[],
+  given: readonly string[],
 ): readonly ManifestParameter[] | undefined {
-  const named = words[words.indexOf("--method") + 1];
+  const named = given[given.indexOf("--method") + 1];
   const parameters = declared?.method_parameters?.[named ?? ""] ?? declared?.parameters;
   return parameters?.some(({ kind }) => kind === "var_keyword") ? undefined : parameters;
 }

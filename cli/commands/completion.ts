@@ -6,6 +6,7 @@ import tab from "@bomb.sh/tab/commander";
 import type { Command } from "commander";
 import { sync as writeFileAtomic } from "write-file-atomic";
 import type { Cli } from "../core/cli.ts";
+import type { LiveNames } from "../account/live-names.ts";
 import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -13,8 +14,24 @@ type Shell = (typeof SHELLS)[number];
 
 const OWN_COMMAND = "complete";
 
-/** Adds the hidden command that shells call for completions. */
-export function addCompletion(program: Command): void {
+export type { LiveNames };
+
+/** Names of what an account has, for `complete -- …`, which the shell runs; nothing for other commands. */
+export async function namesToComplete(cli: Cli, args: readonly string[]): Promise<LiveNames> {
+  const [first, separator, ...given] = args;
+  if (first !== OWN_COMMAND || separator !== "--") return {};
+  const { liveNames } = await import("../account/live-names.ts");
+  return await liveNames(cli, given);
+}
+
+/** Adds the hidden command that shells call for completions; arguments of these names are completed by `liveNames`. */
+export function addCompletion(program: Command, liveNames: LiveNames): void {
+  for (const command of commandsBelow(program)) {
+    for (const argument of command.registeredArguments) {
+      const names = liveNames[argument.name()];
+      if (names !== undefined) argument.choices(names);
+    }
+  }
   tab(program);
   const help = program.createHelp();
   program.configureHelp({
@@ -23,10 +40,14 @@ export function addCompletion(program: Command): void {
   });
 }
 
+function commandsBelow(command: Command): readonly Command[] {
+  return command.commands.flatMap((one) => [one, ...commandsBelow(one)]);
+}
+
 /** Writes the completion script where the shell finds it; by default for the user's own shell. */
 export function installCompletion(cli: Cli, program: Command, named: string | undefined): void {
   const shell = shellOf(cli, named);
-  const path = pathOf(cli, shell);
+  const path = pathOf(cli, shell, program.name());
   mkdirSync(dirname(path), { recursive: true });
   writeFileAtomic(path, scriptOf(program, shell));
   cli.terminal.done(`Completion for ${shell} is installed in ${path}.`);
@@ -50,13 +71,13 @@ function shellOf(cli: Cli, named: string | undefined): Shell {
   );
 }
 
-function pathOf({ environment }: Cli, shell: Shell): string {
+function pathOf({ environment }: Cli, shell: Shell, name: string): string {
   const home = homeOf(environment);
   const data = environment["XDG_DATA_HOME"] || join(home, ".local/share");
   const configuration = environment["XDG_CONFIG_HOME"] || join(home, ".config");
-  if (shell === "bash") return join(data, "bash-completion/completions/flash");
-  if (shell === "fish") return join(configuration, "fish/completions/flash.fish");
-  return join(configuration, "edgerun/completion.zsh");
+  if (shell === "bash") return join(data, "bash-completion/completions", name);
+  if (shell === "fish") return join(configuration, "fish/completions", `${name}.fish`);
+  return join(configuration, "edgerun", name === "flash" ? "completion.zsh" : `${name}.zsh`);
 }
 
 /** zsh has no directory for completions of a user, so its start file must load ours. */

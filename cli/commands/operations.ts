@@ -124,9 +124,9 @@ export function callCommand(cli: Cli): Command {
     .passThroughOptions()
     .option("-o, --output <file>", "write the output to a file, text as it is")
     .option("--no-wait", "print the id of its job and end")
-    .action(async (name: string, words: string[], { output, wait }: CallFlags) =>
+    .action(async (name: string, given: string[], { output, wait }: CallFlags) =>
       (await import("../account/call.ts")).callFunction(cli, name, {
-        words,
+        given,
         wait,
         ...(output !== undefined && { file: output }),
       }),

@@ -266,7 +266,15 @@ export const LAYERS = {
     "cli/build",
     "cli/calls",
   ],
-  "cli/account": [...SHARED, "cli/core", "cli/terminal", "cli/service", "cli/configuration", "cli/calls"],
+  "cli/account": [
+    ...SHARED,
+    "cli/core",
+    "cli/terminal",
+    "cli/service",
+    "cli/configuration",
+    "cli/calls",
+    "cli/server/requests",
+  ],
   "cli/releases": [...SHARED, "cli/core", "cli/terminal", "cli/service", "cli/deploy"],
   "cli/apps": ["cli/core", "cli/terminal", "cli/project", "cli/service", "cli/configuration", "cli/deploy"],
   // Secret references are read by the rules of the edge that fills them.

@@ -144,6 +144,15 @@ test("top without a terminal shows once what endpoints and hosts do", async ({ e
   expect(stdout).toMatch(/^HOST +WORKERS +CPU/m);
 });
 
+test("completion offers the names that there are, and none where the service is away", async ({ expect }) => {
+  const offered = await edgerun("complete -- job list ''");
+  expect(offered.stdout.split("\n")).toContain("counter\t");
+  expect((await edgerun("complete -- endpoint get cou")).stdout.split("\n")).toContain("counter\t");
+  const away = await fixture.run("EDGERUN_URL=http://127.0.0.1:1 edgerun complete -- job list ''");
+  expect(away).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(away.stdout).not.toContain("counter");
+});
+
 test("volumes and logins of registries are made, listed and deleted", async ({ expect }) => {
   await edgerun("volume create models --size 20 --data-center EU-RO-1");
   expect((await edgerun("volume list")).stdout).toMatch(/^models +\w+ +20 GB +EU-RO-1$/m);
