@@ -1,5 +1,6 @@
 /** `flash deploy`, `flash update` and `flash undeploy`. */
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { CANARY_PERCENT_MAX } from "../../src/contract/endpoint.ts";
 import type { Cli } from "../core/cli.ts";
 import type { DeployOptions } from "../deploy/deploy.ts";
 import {
@@ -27,6 +28,7 @@ export function deployCommand(cli: Cli): Command {
     .option("--python-version <version>", "Python of the workers, such as 3.12")
     .option("--python <path>", "interpreter that reads the app")
     .option("--prune", "delete endpoints that the app no longer has")
+    .option("--canary <percent>", "try the new version with this share of the jobs, such as 10%", readPercent)
     .addOption(
       new Option("--preview", "deploy nothing: run it here, a container for each endpoint").conflicts([
         "env",
@@ -48,6 +50,12 @@ export function deployCommand(cli: Cli): Command {
         await deployApp(cli, { ...options, waiting });
       }
     });
+}
+
+function readPercent(value: string): number {
+  const percent = Number(value.replace(/%$/, ""));
+  if (Number.isInteger(percent) && percent > 0 && percent <= CANARY_PERCENT_MAX) return percent;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${CANARY_PERCENT_MAX}, such as 10%.`);
 }
 
 export function updateCommand(cli: Cli): Command {

@@ -19,6 +19,7 @@ type BuildDeployment = {
   readonly buildId: string;
   readonly manifest: FlashManifest;
   readonly prunes: boolean;
+  readonly canaryPercent?: number | undefined;
   readonly warnings: readonly string[];
   readonly waiting: WaitSettings;
   /** When the command started, from `performance.now()`. */

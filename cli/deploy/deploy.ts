@@ -10,6 +10,8 @@ export type DeployOptions = BuildOptions & {
   readonly env?: string;
   readonly app?: string;
   readonly prune?: boolean;
+  /** The share of jobs that tries new versions first. */
+  readonly canary?: number;
 };
 
 export async function deployApp(
@@ -26,6 +28,7 @@ export async function deployApp(
     buildId,
     manifest,
     prunes: options.prune ?? false,
+    canaryPercent: options.canary,
     warnings,
     startedAt,
     waiting: options.waiting,

@@ -51,6 +51,8 @@ export type DeploymentOrder = {
   readonly manifest: FlashManifest;
   /** Deletes endpoints that are no longer in the app. */
   readonly prunes: boolean;
+  /** New versions of endpoints with a queue are tried with this share of the jobs. */
+  readonly canaryPercent?: number | undefined;
 };
 
 /** Limit of the call after Ctrl+C that reports how the deployment ended. */
@@ -82,7 +84,7 @@ export async function deploy(service: Service, order: DeploymentOrder, step: Ste
 
 async function applyPlan(
   service: Service,
-  { target, buildId, manifest, prunes }: DeploymentOrder,
+  { target, buildId, manifest, prunes, canaryPercent }: DeploymentOrder,
   plan: Plan,
   step: Step,
 ): Promise<Deployment> {
@@ -90,7 +92,7 @@ async function applyPlan(
   let done = 0;
   const endpoints = await Promise.all(
     plan.endpoints.map(async (planned) => {
-      const deployed = await save(service, target, manifest, planned);
+      const deployed = await save(service, { target, manifest, canaryPercent }, planned);
       done += 1;
       step.update(`${done} of ${plan.endpoints.length} endpoints`);
       return deployed;
@@ -158,8 +160,11 @@ function requireSameTypes(endpoints: readonly PresentEndpoint[]): void {
 
 async function save(
   service: Service,
-  { environment }: Target,
-  manifest: FlashManifest,
+  {
+    target: { environment },
+    manifest,
+    canaryPercent,
+  }: Pick<DeploymentOrder, "target" | "manifest" | "canaryPercent">,
   planned: PlannedEndpoint,
 ): Promise<DeployedEndpoint> {
   const { input } = planned;
@@ -176,6 +181,7 @@ async function save(
       input: {
         ...settings,
         ...(planned.action === "update" ? { id: planned.id } : { type }),
+        ...(canaryPercent !== undefined && planned.action === "update" && type === "QB" && { canaryPercent }),
         flashEnvironmentId: environment.id,
       },
     });

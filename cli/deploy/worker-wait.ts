@@ -5,6 +5,7 @@ import type { Cli } from "../core/cli.ts";
 import { secondsSince } from "../core/format.ts";
 import type { Step } from "../core/terminal.ts";
 import { ServiceFailure, type Service } from "../service/service.ts";
+import { endpointVersions } from "../service/version-operations.ts";
 import type { DeployedEndpoint } from "./deployment.ts";
 import {
   countWorkers,
@@ -124,6 +125,8 @@ class Wait {
   /** During a rollout the number of outdated workers shrinks, but not that of the workers to come. */
   #total = 0;
   #result: ReadyEndpoint | undefined;
+  /** A share of the jobs has tried this version. */
+  #wasCanary = false;
 
   constructor(
     cli: Cli,
@@ -145,7 +148,8 @@ class Wait {
   /** Shows what was read; what still waits at the last time ends too. */
   show(found: ReadyEndpoint | undefined, isLast: boolean): void {
     if (found === undefined) return;
-    if (found.state === "waiting" && !isLast) return this.#step.update(this.#progressOf(found));
+    if ((found.state === "waiting" || found.state === "trying") && !isLast)
+      return this.#step.update(this.#progressOf(found));
     this.#result = found;
     this.#end(found);
   }
@@ -163,7 +167,10 @@ class Wait {
       const { ready, total } = countWorkers(health, isOnTrial ? 1 : workersMin);
       this.#total = health.release === null ? total : Math.max(this.#total, total);
       const workers = { ready, total: this.#total };
-      const readiness = isOnTrial ? trialReadinessOf(health) : readinessOf(health, workersMin);
+      const readiness =
+        (this.#wasCanary && !health.canary ? await this.#outcomeOfCanary() : undefined) ??
+        (isOnTrial ? trialReadinessOf(health) : readinessOf(health, workersMin));
+      this.#wasCanary ||= readiness.state === "trying";
       return { id, name, version, ...readiness, workers };
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error;
@@ -171,6 +178,18 @@ class Wait {
       const state = error.code === "not_found" ? "failed" : "unknown";
       return { id, name, version, state, reason: error.message, workers: NO_WORKERS };
     }
+  }
+
+  /** Undefined where this version has gone on; only its next version says that it has gone back. */
+  async #outcomeOfCanary(): Promise<Readiness | undefined> {
+    const { id, version } = this.#endpoint;
+    const { myself } = await this.#service.query(endpointVersions, { id });
+    const [latest] = myself.endpoint?.releases ?? [];
+    if (!latest || latest.version === version) return undefined;
+    return {
+      state: "failed",
+      reason: `There is v${latest.version} now: ${latest.reason ?? "it was changed"}.`,
+    };
   }
 
   async endTrial(service: Service): Promise<void> {
@@ -190,6 +209,8 @@ class Wait {
       this.#step.warn(`${this.#title} not tested, since no worker can start now: ${found.reason}`);
     } else if (found.state === "idle") {
       this.#step.done(`${this.#title} no worker runs; the first call starts one`);
+    } else if (found.state === "trying") {
+      this.#step.warn(`${this.#title} is still on trial and goes on or back by itself: ${found.reason}`);
     } else if (found.state === "unknown") {
       this.#step.warn(`${this.#title} its workers cannot be watched: ${found.reason}`);
     } else this.#step.fail(`${this.#title} ${readyOf(workers)} after ${seconds}`);

@@ -62,6 +62,8 @@ export type Canary = {
   readonly percent: number;
 };
 
+export const CANARY_PERCENT_MAX = 50;
+
 /** Which endpoints of an account come first where capacity is short. */
 export const SHARE_PRIORITIES = ["LOW", "NORMAL", "HIGH"] as const;
 export type SharePriority = (typeof SHARE_PRIORITIES)[number];

@@ -409,6 +409,23 @@ const rolloutSchema = z
   .meta({ id: "RollingRelease", description: "How far the workers have been replaced after a change." });
 export type RolloutBody = Immutable<z.infer<typeof rolloutSchema>>;
 
+const endsSchema = z.object({
+  ended: z.int().meta({ description: "Attempts that have ended, without cancelled ones." }),
+  failed: z.int().meta({ description: "Of them: failed, timed out or lost with their worker." }),
+});
+const canarySchema = z
+  .object({
+    to: z.int().meta({ description: "The version on trial." }),
+    percent: z.number().meta({ description: "The share of workers and jobs that it gets." }),
+    since: z.iso.datetime(),
+    jobs: endsSchema.meta({ description: "Attempts of the version on trial." }),
+    before: endsSchema.meta({ description: "Attempts of the earlier version in the same time." }),
+    verdict: z.enum(["on", "back"]).nullable().meta({ description: "null while it is on trial." }),
+    reason: z.string().nullable().meta({ description: "What the verdict follows from." }),
+  })
+  .meta({ id: "Canary", description: "A version on trial beside an earlier one." });
+export type CanaryBody = Immutable<z.infer<typeof canarySchema>>;
+
 /** Body of `health`: job counters since the endpoint exists, its workers by state, limits and their use. */
 export const healthSchema = z
   .object({
@@ -423,6 +440,7 @@ export const healthSchema = z
     release: rolloutSchema.nullable().meta({
       description: "The rolling release under way; null while all workers are of the endpoint's version.",
     }),
+    canary: canarySchema.nullable().meta({ description: "Null while no version is on trial." }),
     obstacle: z.string().nullable().meta({
       description: "What keeps workers of the endpoint's version from coming up; null while nothing does.",
     }),

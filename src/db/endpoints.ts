@@ -1,10 +1,10 @@
-import { and, asc, eq, exists, notExists, sql, type SQL } from "drizzle-orm";
+import { and, asc, eq, exists, isNotNull, notExists, sql, type SQL } from "drizzle-orm";
 import type { Canary, EndpointConfig } from "../contract/endpoint.ts";
 import { filesContent, imageContent, modelContent } from "../contract/content.ts";
 import { readModelReference } from "../contract/model.ts";
 import { readGpuIds } from "../catalog/gpu-selection.ts";
 import { isWithinQuota } from "./quotas.ts";
-import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
+import { changedFields, auditIfChanged, type Author, type AuditSubject, writeAudited } from "./audit-log.ts";
 import { isOneOf, rowIf, type Database, isOwn } from "./database.ts";
 import { takesEndpoints } from "./flash/environments.ts";
 import { changesBetween, recordReleases } from "./releases.ts";
@@ -285,6 +285,26 @@ export async function updateEndpointIfUnchanged(
   if (!insertion) return (await db.batch([update, ...others]))[0][0];
   const [, [updated]] = await db.batch([insertion.before, update, ...others, insertion.atEnd]);
   return updated;
+}
+
+/** All workers shall run the version that was on trial; undefined when the endpoint has another one, or none on trial. */
+export async function endCanary(
+  db: Database,
+  author: Author,
+  read: EndpointRecord,
+): Promise<EndpointRecord | undefined> {
+  const update = db
+    .update(endpoint)
+    .set({ canary: null, rowVersion: sql`${endpoint.rowVersion} + 1`, updatedAt: author.now })
+    .where(
+      and(
+        isOwn(endpoint, author.accountId, read.id),
+        eq(endpoint.version, read.version),
+        isNotNull(endpoint.canary),
+      ),
+    )
+    .returning();
+  return await writeAudited(db, author, update, { ...subjectOf(read), fields: ["canary"] });
 }
 
 /** Whether a template may be changed, and no other endpoint uses it. */

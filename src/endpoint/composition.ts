@@ -30,6 +30,7 @@ import { RunningTimes } from "./queue/running-times.ts";
 import { SegmentDeadlines } from "./queue/segment-deadlines.ts";
 import { Autoscaler, type DesiredState } from "./scaling/autoscaler.ts";
 import { Rollout } from "./scaling/rollout.ts";
+import { CanaryWatch } from "./scaling/canary-watch.ts";
 import { Trial } from "./scaling/trial.ts";
 import { WorkerConcurrency } from "./scaling/worker-set.ts";
 import { Workload } from "./scaling/workload.ts";
@@ -196,6 +197,7 @@ function openQueue(context: DurableObjectState, env: EndpointEnv, { database, fa
   const batches = new BatchIndex(new BatchStore(database));
   const activity = new ActivityCounters(new ActivityStore(database));
   const orphans = new OrphanedPayloads(env.PAYLOADS, facts, (work) => context.waitUntil(work));
+  const canary = new CanaryWatch(factStore.fact("canary"), facts);
   const store = new JobStore(database, facts);
   const claims = new Claims(store, factStore.map("claims:"));
   const deadlines = new SegmentDeadlines();
@@ -204,8 +206,19 @@ function openQueue(context: DurableObjectState, env: EndpointEnv, { database, fa
   const times = new RunningTimes();
   const { sql } = context.storage;
   const storage = new JobStorage({ sql, claims, ledger, batches, gigabytes: env.ENDPOINT_STORAGE_GB });
-  const queue = new Queue({ store, claims, ledger, times, deadlines, orphans, chunks, outbox, batches });
-  return { store, claims, ledger, times, storage, queue, orphans, chunks, outbox, batches, activity };
+  const queue = new Queue({
+    store,
+    claims,
+    ledger,
+    times,
+    deadlines,
+    orphans,
+    chunks,
+    outbox,
+    batches,
+    canary,
+  });
+  return { store, claims, ledger, times, storage, queue, orphans, chunks, outbox, batches, activity, canary };
 }
 
 type JobQueue = ReturnType<typeof openQueue>;
@@ -231,7 +244,7 @@ function queueHooks(
 
 function openScaling(
   { factStore, facts }: Base,
-  { claims, ledger, activity }: JobQueue,
+  { claims, ledger, activity, canary }: JobQueue,
   { others }: Pick<Shards, "others">,
 ) {
   const concurrency = new WorkerConcurrency();
@@ -240,7 +253,7 @@ function openScaling(
   const work = new Workload({ claims, ledger, requests, others });
   const stored = factStore.fact<DesiredState>("desired_workers");
   const trial = new Trial(factStore.fact("trial"));
-  const scaling = new Autoscaler({ stored, ledger, work, facts, concurrency, rollout, trial });
+  const scaling = new Autoscaler({ stored, ledger, work, facts, concurrency, rollout, canary, trial });
   return { concurrency, rollout, trial, requests, work, scaling };
 }
 

@@ -6,6 +6,7 @@ import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { ActivityRecord, JobCounts } from "../domain/metrics/activity.ts";
 import type { StorageMeasure } from "../domain/limits/endpoint-storage.ts";
+import type { SettledCanary } from "../domain/rollouts/canary-rule.ts";
 import type { Payload } from "../domain/jobs/job-machine.ts";
 import type { Gauges } from "../domain/metrics/gauges.ts";
 import type { HostLoans } from "./shards/shard-state.ts";
@@ -287,6 +288,8 @@ export type ExchangeAnswer = {
   readonly follow?: number;
   /** Which workers of the host serve which objects; absent when that is not news. */
   readonly shards?: HostLoans;
+  /** A verdict that the configuration does not have yet; repeated until it does. */
+  readonly canary?: SettledCanary;
 };
 
 export type FollowReply = { readonly kind: "follow"; readonly follow: number };

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, inject, test } from "vitest";
 import { CommandFixture } from "../cli/support/flash-command.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { QueueClient } from "../support/queue-client.ts";
+import { SteadyLoad } from "../support/steady-load.ts";
 
 const PACKAGE = join(import.meta.dirname, "../../sdk/python/src");
 
@@ -110,6 +111,23 @@ test("an endpoint that scales to zero is tested by a worker that leaves, unless 
   const unchecked = await deploy(broken, "--app rare --no-check");
   expect(unchecked.exitCode).toBe(0);
   expect(unchecked.stderr).toContain("✓ rare v2: no worker runs; the first call starts one");
+});
+
+test("a canary whose jobs fail goes back with exit code 1, and one without fault goes on", async ({
+  expect,
+}) => {
+  const canary = { name: "canary" };
+  const { id } = await deploy(app("hello", "pass", canary), "--app canary");
+  await using load = new SteadyLoad({ ...account, endpointId: id }, 3, () => ({}));
+  const bad = await deploy(app('" + str(1 / 0) + "', "pass", canary), "--app canary --canary 50%");
+  expect(bad.exitCode).toBe(1);
+  expect(bad.stderr).toMatch(/canary: .*\d+ of \d+ jobs failed, 0 of \d+ of the earlier version/);
+  expect(await answerOf(id)).toBe("hello");
+
+  const good = await deploy(app("hi", "pass", canary), "--app canary --canary 50%");
+  expect(good.exitCode).toBe(0);
+  await load.stop();
+  expect(await answerOf(id)).toBe("hi");
 });
 
 test("versions are listed with their builds and authors, compared, and rolled back", async ({ expect }) => {

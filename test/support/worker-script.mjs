@@ -33,7 +33,7 @@
  * Environment: MOCK_GENERATOR (yields each element of mock_return, mock_delay seconds before each), MOCK_DELAY
  * (mock_delay where the input has none), MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is
  * 1 s), MOCK_PINGS (off, or process: from a child process, as the SDK does), MOCK_EXIT_AT_START, MOCK_NEVER_TAKE,
- * MOCK_UNHEALTHY, MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE, MOCK_RECORD (a file to which a line of JSON is added when a
+ * MOCK_UNHEALTHY, MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE, MOCK_FAIL (the error of every job), MOCK_RECORD (a file to which a line of JSON is added when a
  * handler begins and when it ends).
  */
 import { fork } from "node:child_process";
@@ -115,6 +115,7 @@ async function handle(job, signal) {
   if (input.mock_deaf) await isThere(input.mock_deaf);
   if (input.mock_block) await new Promise(() => setInterval(() => {}, 60_000));
   if (input.mock_unserialisable) return undefined;
+  if (env.MOCK_FAIL) return { error: env.MOCK_FAIL };
   if ("mock_error" in input) {
     const size = input.mock_output_size;
     return { error: input.mock_error, ...(size && { output: "x".repeat(size) }) };

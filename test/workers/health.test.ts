@@ -28,6 +28,7 @@ test("a new endpoint has all counters at zero, and the base limits", async ({ ex
     },
     budget: null,
     release: null,
+    canary: null,
     obstacle: null,
     usage: { queueDepth: 0, operations: Object.fromEntries(unused) },
   });

@@ -40,7 +40,7 @@ function startedRollout(): Rollout {
 }
 
 function step(rollout: Rollout, workers: readonly RolloutWorker[], report: FleetReport, now: number) {
-  return rollout.step({ workers, report, desired: 2, isCapacityComing: false }, CONFIG, now);
+  return rollout.step({ workers, report, desired: 2, isCapacityComing: false, isAhead: false }, CONFIG, now);
 }
 
 describe("a rollout that evicts a worker", () => {
@@ -58,7 +58,7 @@ describe("a rollout that evicts a worker", () => {
     step(rollout, OLDER, report, NOW);
     const workers = [...OLDER.slice(1), worker("newer-1", 2)];
     const next = rollout.step(
-      { workers, report, desired: 3, isCapacityComing: false },
+      { workers, report, desired: 3, isCapacityComing: false, isAhead: false },
       { ...CONFIG, workersMax: 3 },
       NOW + 1,
     );

@@ -2,7 +2,8 @@
  * What must change so that an endpoint has its desired workers, and in which order endpoints are served. Placement of
  * the missing workers comes after.
  */
-import type { EndpointConfig } from "../../contract/endpoint.ts";
+import type { Canary, EndpointConfig } from "../../contract/endpoint.ts";
+import { canaryGoal } from "../rollouts/canary-plan.ts";
 import { comparePrecedence, type Contender } from "./shares.ts";
 
 export type PlannedWorker = {
@@ -16,7 +17,7 @@ export type PlannedWorker = {
 };
 
 /** What an endpoint should have. */
-export type Goal = Pick<EndpointConfig, "workersMin" | "workersMax" | "version"> & {
+export type Goal = Pick<EndpointConfig, "workersMin" | "workersMax" | "version" | "canary"> & {
   readonly desired: number;
 };
 
@@ -41,7 +42,8 @@ export type EndpointPlan = {
  * chosen here: only the endpoint knows which are free, and names them.
  *
  * Beside workers of an older version, one more than desired is added; once that is ready, as many as workersMax + 1
- * allows. So a version that never starts costs one place, and a rollout of one that does ends soon.
+ * allows. So a version that never starts costs one place, and a rollout of one that does ends soon. While a share of
+ * the workers tries a version, both versions get what they lack of theirs, the earlier one first.
  */
 export function planWorkers(workers: readonly PlannedWorker[], goal: Goal | undefined): EndpointPlan {
   const active = workers.filter(({ isRetired }) => !isRetired);
@@ -56,11 +58,44 @@ export function planWorkers(workers: readonly PlannedWorker[], goal: Goal | unde
   const isProven = current.some(({ isReady }) => isReady);
   const most = (isProven ? Math.max(desired, workersMax) : desired) + 1;
   const headroom = hasOlder ? most - staying.length : Infinity;
-  const add = Math.max(0, Math.min(desired - current.length, headroom));
+  const lacking = goal.canary
+    ? lackOf(goal.canary, {
+        desired,
+        older: staying.length - current.length,
+        newer: current.length,
+        isProven,
+      })
+    : desired - current.length;
+  const add = Math.max(0, Math.min(lacking, goal.canary ? desired + 1 - staying.length : headroom));
   // An endpoint that gave up a worker for its new version comes first: the capacity was its own.
   const isRolling = hasOlder || workers.some((worker) => worker.isRetired && worker.version < version);
   const least = isRolling ? Math.max(workersMin, desired - add + 1) : workersMin;
   return { retire, add, rank: { least, canWait: hasOlder && staying.length >= desired } };
+}
+
+type Sides = {
+  readonly desired: number;
+  readonly older: number;
+  readonly newer: number;
+  /** A worker of the new version is ready. */
+  readonly isProven: boolean;
+};
+
+/** One worker of the new version until it is proven. */
+function lackOf({ percent }: Canary, { desired, older, newer, isProven }: Sides): number {
+  const goal = canaryGoal(desired, percent);
+  const lackingNew = (isProven ? goal.canary : Math.min(1, goal.canary)) - newer;
+  return Math.max(0, goal.base - older) + Math.max(0, lackingNew);
+}
+
+/** The version of the next worker of an endpoint that has these. */
+export function nextVersion(
+  workers: readonly Pick<PlannedWorker, "version">[],
+  { version, desired, canary }: Pick<Goal, "version" | "desired" | "canary">,
+): number {
+  if (!canary) return version;
+  const older = workers.filter((worker) => worker.version < version).length;
+  return older < canaryGoal(desired, canary.percent).base ? canary.from : version;
 }
 
 /** Who gets the next worker when several endpoints want more than there is. */

@@ -118,7 +118,7 @@ function excessOf(
 }
 
 /** Workers that will be free first come first, as far as can be known; an earlier choice is kept. */
-function soonestFirst(a: RolloutWorker, b: RolloutWorker): number {
+export function soonestFirst(a: RolloutWorker, b: RolloutWorker): number {
   return (
     Number(!isFree(a)) - Number(!isFree(b)) ||
     Number(b.isDraining) - Number(a.isDraining) ||
@@ -139,10 +139,10 @@ function onlyOne(group: readonly RolloutWorker[]): readonly RolloutWorker[] {
   return group.length === 1 ? group : [];
 }
 
-function isFree({ jobs }: RolloutWorker): boolean {
+export function isFree({ jobs }: RolloutWorker): boolean {
   return jobs === 0;
 }
 
-function idsOf(workers: readonly RolloutWorker[]): readonly string[] {
+export function idsOf(workers: readonly RolloutWorker[]): readonly string[] {
   return workers.map(({ workerId }) => workerId);
 }

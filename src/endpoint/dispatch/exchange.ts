@@ -160,11 +160,16 @@ export class AgentExchanges {
   }
 
   /** What the agent does not know yet. */
-  #newsFor(call: ExchangeCall): Pick<ExchangeAnswer, "follow" | "shards"> {
-    const { followers, lead } = this.#parts;
+  #newsFor(call: ExchangeCall): Pick<ExchangeAnswer, "follow" | "shards" | "canary"> {
+    const { followers, lead, facts } = this.#parts;
+    const canary = facts.takeVerdict(Date.now());
     const shards = lead.newsFor(call);
     const isFollowNews = call.follow !== undefined && call.follow !== followers.follow;
-    return { ...(isFollowNews && { follow: followers.follow }), ...(shards && { shards }) };
+    return {
+      ...(isFollowNews && { follow: followers.follow }),
+      ...(shards && { shards }),
+      ...(canary && { canary }),
+    };
   }
 
   /** To be called for each closed socket that is not one of load balancing. */

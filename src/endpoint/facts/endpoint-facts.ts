@@ -9,10 +9,13 @@ import {
   type FleetReport,
   type WorkerSnapshot,
 } from "../../domain/jobs/queue-reason.ts";
+import type { SettledCanary } from "../../domain/rollouts/canary-rule.ts";
 import type { Fact, FactStore } from "./fact-store.ts";
 
 /** For this long after the last work the object is hot, and calls may wait inside it. */
 const HOT_FOR_MS = 2_000;
+/** How often a verdict is given to be carried out until the configuration has it. */
+const VERDICT_REPEAT_MS = 10_000;
 /** Workers that are remembered as absent, because their agents may still offer slots of them. */
 const ABSENT_WORKERS_MAX = 1_000;
 
@@ -50,6 +53,8 @@ type StoredConfig = EndpointConfig & {
   readonly activeShards?: number;
   /** Only in the first one: there have been others. */
   readonly hasShards?: true;
+  /** What has become of its version on trial; it holds until the configuration says so. */
+  readonly canaryVerdict?: SettledCanary;
 };
 
 export class EndpointFacts {
@@ -60,10 +65,13 @@ export class EndpointFacts {
     readonly removed: Fact<true>;
   };
   #config: StoredConfig | undefined;
+  /** With the verdict about its version on trial applied. */
+  #effective: EndpointConfig | undefined;
   #shared: EndpointConfig | undefined;
   #report: FleetReport = NO_REPORT;
   #webhookSecrets: readonly WebhookSecret[] = [];
   #lastActiveAt = 0;
+  #verdictTakenAt = 0;
   /** Workers that Fleet does not have here. */
   readonly #absent = new Set<string>();
   /** Revision of the last report that brought new workers which take work; after a loss of memory, of the current one. */
@@ -82,6 +90,7 @@ export class EndpointFacts {
 
   load(): void {
     this.#config = this.#stored.config.read();
+    this.#effective = this.#config && effectiveOf(this.#config);
     this.#report = this.#stored.report.read() ?? NO_REPORT;
     this.#openedIn = this.#report.revision;
     this.#webhookSecrets = this.#stored.webhookSecrets.read() ?? [];
@@ -92,8 +101,26 @@ export class EndpointFacts {
    * worker is allowed.
    */
   get config(): EndpointConfig | undefined {
-    if (!this.#config || !isStopped(this.#report)) return this.#config;
-    return { ...this.#config, workersMin: 0, workersMax: 0 };
+    if (!this.#effective || !isStopped(this.#report)) return this.#effective;
+    return { ...this.#effective, workersMin: 0, workersMax: 0 };
+  }
+
+  /** Absent unless the present version is on trial and has been judged. */
+  get canaryVerdict(): SettledCanary | undefined {
+    return this.#config?.canaryVerdict;
+  }
+
+  /** The verdict when it is time to carry it out, once more if that has failed. */
+  takeVerdict(now: number): SettledCanary | undefined {
+    if (!this.canaryVerdict || now < this.#verdictTakenAt + VERDICT_REPEAT_MS) return undefined;
+    this.#verdictTakenAt = now;
+    return this.canaryVerdict;
+  }
+
+  /** The version on trial goes on or back, for this object at once. */
+  settleCanary(canaryVerdict: SettledCanary): void {
+    this.#verdictTakenAt = 0;
+    if (this.#config) this.#save({ ...this.#config, canaryVerdict });
   }
 
   get report(): FleetReport {
@@ -106,7 +133,13 @@ export class EndpointFacts {
   }
 
   configure(config: EndpointConfig): void {
-    this.#save({ ...config, ...(this.hasShards && { hasShards: true }) });
+    const verdict = this.canaryVerdict;
+    const isOpen = config.canary !== undefined && verdict?.version === config.version;
+    this.#save({
+      ...config,
+      ...(this.hasShards && { hasShards: true }),
+      ...(isOpen && { canaryVerdict: verdict }),
+    });
   }
 
   /** This is not the first object of its endpoint; `activeShards` take new jobs. */
@@ -122,6 +155,7 @@ export class EndpointFacts {
 
   #save(config: StoredConfig): void {
     this.#config = config;
+    this.#effective = effectiveOf(config);
     this.#shared = undefined;
     this.#stored.config.write(config);
   }
@@ -140,7 +174,7 @@ export class EndpointFacts {
   get shared(): EndpointConfig | undefined {
     if (!this.#config) return undefined;
     const { hasShards: _, ...shared } = this.#config;
-    return (this.#shared ??= shared);
+    return (this.#shared ??= effectiveOf(shared));
   }
 
   /** This is the first object, and there have been others. */
@@ -245,6 +279,7 @@ export class EndpointFacts {
 
   forgetConfig(): void {
     this.#config = undefined;
+    this.#effective = undefined;
     this.#shared = undefined;
   }
 
@@ -260,6 +295,13 @@ export class EndpointFacts {
   holdMs(requestedMs: number, now: number): number {
     return now - this.#lastActiveAt < HOT_FOR_MS ? Math.min(requestedMs, IN_OBJECT_WAIT_MS) : 0;
   }
+}
+
+function effectiveOf({ canaryVerdict, ...config }: StoredConfig): EndpointConfig {
+  if (!canaryVerdict || !config.canary) return config;
+  if (canaryVerdict.kind === "back") return { ...config, canary: { ...config.canary, percent: 0 } };
+  const { canary: _, ...all } = config;
+  return all;
 }
 
 function hostsBy(workers: readonly WorkerSnapshot[]): ReadonlyMap<string, string> {

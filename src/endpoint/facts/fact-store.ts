@@ -9,6 +9,7 @@ export type FactName =
   | "removed"
   | "checkpoint"
   | "desired_workers"
+  | "canary"
   | "rollout"
   | "shards"
   | "trial";

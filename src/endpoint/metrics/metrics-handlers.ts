@@ -21,6 +21,7 @@ import type {
 } from "../messages.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
+import type { CanaryWatch } from "../scaling/canary-watch.ts";
 import type { Rollout } from "../scaling/rollout.ts";
 import type { RequestLoad, Workload } from "../scaling/workload.ts";
 import type { OtherShards } from "../shards/other-shards.ts";
@@ -34,6 +35,7 @@ export type MetricsHandlersParts = {
   readonly ledger: Pick<QueueLedger, "counts">;
   readonly scaling: Pick<Autoscaler, "desired">;
   readonly limits: RequestLimits;
+  readonly canary: Pick<CanaryWatch, "describe">;
   readonly rollout: Pick<Rollout, "describe">;
   readonly requests: Pick<RequestLoad, "checkpointDueAt">;
   readonly others: Pick<OtherShards, "ended">;
@@ -87,13 +89,14 @@ export class MetricsHandlers {
 
   /** Jobs or requests, and workers, of the endpoint; its limits, and what is used of them. */
   #reportHealth(now: number): HealthBody {
-    const { facts, work, limits, rollout } = this.#parts;
+    const { facts, work, limits, rollout, canary } = this.#parts;
     const { config, report } = facts;
     const { completed, failed, retried } = this.#ended();
     return {
       jobs: { completed, failed, inProgress: work.running, inQueue: work.waiting, retried },
       workers: countWorkers(report, work.working),
       release: config ? rollout.describe(report, config.version, now) : null,
+      canary: canary.describe(),
       obstacle: config ? startObstacleOf(report, config.version) : null,
       budget: report.budget ? { ...report.budget, until: new Date(report.budget.until).toISOString() } : null,
       limits: {

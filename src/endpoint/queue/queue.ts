@@ -85,6 +85,7 @@ export type QueueParts = {
   readonly chunks: { readonly remove: (seq: number) => void; readonly restart: (seq: number) => void };
   readonly outbox: EndOutbox;
   /** Counts jobs whose rows are removed. */
+  readonly canary: { readonly moved: (before: StoredJob, after: StoredJob) => void };
   readonly batches: { readonly jobRemoved: (seq: number, job: StoredJob) => void };
 };
 
@@ -170,7 +171,7 @@ export class Queue {
 
   /** Carries out one transition, if the machine allows it. The end of a purged job calls no webhook. */
   apply(stored: QueueEntry, event: JobEvent, now: number, isPurge = false): Applied {
-    const { ledger, times, orphans, chunks, claims, deadlines } = this.#parts;
+    const { ledger, times, orphans, chunks, claims, deadlines, canary } = this.#parts;
     const verdict = transition(stored.job, event, now);
     if (verdict.kind === "refused") return verdict;
     const { seq } = stored;
@@ -178,6 +179,7 @@ export class Queue {
     const job: StoredJob = { ...verdict.job, trace: extendTrace(stored.job, event, attemptTimes, now) };
     this.#save(stored, job, isPurge, now);
     ledger.moved(seq, stored.job, job);
+    canary.moved(stored.job, job);
     this.#leaseUntil.delete(seq);
     times.forget(seq);
     times.ended(stored.job);

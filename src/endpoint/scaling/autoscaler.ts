@@ -17,6 +17,7 @@ import { earliest } from "../../std/earliest.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Fact } from "../facts/fact-store.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
+import type { CanaryWatch } from "./canary-watch.ts";
 import { CapacityStatements } from "./capacity-statements.ts";
 import type { Rollout } from "./rollout.ts";
 import type { Trial } from "./trial.ts";
@@ -46,6 +47,7 @@ export type AutoscalerParts = {
   readonly facts: EndpointFacts;
   readonly concurrency: WorkerConcurrency;
   readonly rollout: Rollout;
+  readonly canary: Pick<CanaryWatch, "recover" | "decide" | "isAhead" | "nextAt">;
   readonly trial: Pick<Trial, "recover" | "limitsOf" | "endsAt">;
 };
 
@@ -97,6 +99,7 @@ export class Autoscaler {
     concurrency.recover(this.#desired.jobsPerWorker);
     this.#closed = new Set(workersIn(this.#desired.leaving, facts.report.workers));
     this.#parts.rollout.recover();
+    this.#parts.canary.recover();
     this.#parts.trial.recover();
     if (facts.config) {
       this.#follow(facts.config, now);
@@ -108,8 +111,9 @@ export class Autoscaler {
   }
 
   /** Decides on the desired workers; to be called at the end of every turn. */
-  decide(config: EndpointConfig, now: number): AdmissionChange {
+  decide(configured: EndpointConfig, now: number): AdmissionChange {
     const { work, trial } = this.#parts;
+    const config = this.#judgeCanary(now) ?? configured;
     this.#follow(config, now);
     this.#idleTracker.follow();
     this.#workerSet.freed(work.takeFreed(), now);
@@ -119,7 +123,8 @@ export class Autoscaler {
     const growth = planScaleUp(this.#load(config, now), this.#desired, trial.limitsOf(config, now), now);
     const rolling = this.#planRollout(growth.desired, this.#isCapacityComing(), config, now);
     const scaleDown = this.#planScaleDown(growth, rolling?.rest, config, now);
-    const reviewAt = earliest([growth.reviewAt, scaleDown.reviewAt, trial.endsAt(now)]);
+    const canaryAt = this.#parts.canary.nextAt(now);
+    const reviewAt = earliest([growth.reviewAt, scaleDown.reviewAt, trial.endsAt(now), canaryAt]);
     this.#reviewAt = earliest([this.#storeIdle(reviewAt, config, now), rolling?.reviewAt ?? null]);
     const replaced = this.#replaced();
     this.#adopt(scaleDown, [...(rolling?.leaving ?? NONE), ...replaced.leaving], now);
@@ -214,6 +219,14 @@ export class Autoscaler {
     }
   }
 
+  /** The configuration after a verdict about a version on trial; undefined where there was none. */
+  #judgeCanary(now: number): EndpointConfig | undefined {
+    const { canary, rollout, facts } = this.#parts;
+    if (!canary.decide(rollout.stall, now)) return undefined;
+    this.repeat();
+    return facts.config;
+  }
+
   // Sampling
 
   /** Updates the worker set when Fleet or the configuration has changed it. */
@@ -240,7 +253,8 @@ export class Autoscaler {
       running: work.running,
       oldestQueuedAt: this.#oldestQueuedAt(config, now),
       jobsPerWorker: concurrency.jobsPerWorker,
-      busyWorkers: waiting === 0 ? 0 : this.#workerSet.countBusy(work.busy, this.#draining),
+      busyWorkers:
+        waiting === 0 ? 0 : this.#workerSet.countBusy(work.busy, this.#draining, config.canary !== undefined),
     };
   }
 
@@ -258,11 +272,15 @@ export class Autoscaler {
 
   /** The next step of a rollout; undefined while there is no step to take. */
   #planRollout(desired: number, isCapacityComing: boolean, config: EndpointConfig, now: number) {
-    if (!this.#workerSet.hasOutdated) return undefined;
-    const { work, facts, rollout } = this.#parts;
+    if (!this.#workerSet.hasOutdated && !config.canary) return undefined;
+    const { work, facts, rollout, canary } = this.#parts;
     const { report } = facts;
     const workers = this.#workerSet.sample(work.busy, this.#draining);
-    return rollout.step({ workers, report, desired, isCapacityComing }, config, now);
+    return rollout.step(
+      { workers, report, desired, isCapacityComing, isAhead: canary.isAhead(work.busy) },
+      config,
+      now,
+    );
   }
 
   /** A worker that was instructed to leave is still there; a worker on standby uses no GPU. */

@@ -2,10 +2,12 @@
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { RolloutBody } from "../../contract/job.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
+import { planCanary } from "../../domain/rollouts/canary-plan.ts";
 import { planRollout, type RolloutWorker, type RolloutPlan } from "../../domain/rollouts/rollout-plan.ts";
 import { describeRollout, obstacleOf } from "../../domain/rollouts/rollout-progress.ts";
 import { earliest } from "../../std/earliest.ts";
 import type { Fact } from "../facts/fact-store.ts";
+import type { Stall } from "./canary-watch.ts";
 
 /**
  * How long idle workers of an older version get no job, so that the next job runs on the new one: longer than most
@@ -34,6 +36,8 @@ export type RolloutInput = {
   readonly desired: number;
   /** A worker that was instructed to leave is still there. */
   readonly isCapacityComing: boolean;
+  /** A version on trial has had more than its share of the jobs. */
+  readonly isAhead: boolean;
 };
 
 const UNKNOWN: RolloutState = {
@@ -48,6 +52,7 @@ const UNKNOWN: RolloutState = {
 export class Rollout {
   readonly #stored: Fact<RolloutState>;
   #state: RolloutState = UNKNOWN;
+  #obstacle: string | undefined;
 
   constructor(stored: Fact<RolloutState>) {
     this.#stored = stored;
@@ -65,12 +70,17 @@ export class Rollout {
 
   /** Plans the next step while there are older workers; `reviewAt`: when to plan again although nothing happens. */
   step(
-    { workers, report, desired, isCapacityComing }: RolloutInput,
-    { version, workersMax }: EndpointConfig,
+    { workers, report, desired, isCapacityComing, isAhead }: RolloutInput,
+    { version, workersMax, canary }: EndpointConfig,
     now: number,
   ): RolloutPlan & { readonly reviewAt: number | null } {
     const newer = workers.filter((worker) => worker.version >= version);
-    this.#recordProgress(newer, obstacleOf(report, version), now);
+    this.#obstacle = obstacleOf(report, version);
+    this.#recordProgress(newer, this.#obstacle, now);
+    if (canary) {
+      const plan = planCanary({ workers, version, desired, percent: canary.percent, isAhead });
+      return { ...plan, reviewAt: null };
+    }
     const { heldUntil, stalledSince, eviction } = this.#state;
     const evictionAgainAt = eviction && newer.length <= eviction.placed ? eviction.at + EVICTION_RETRY_MS : 0;
     const isHeld = now < heldUntil && stalledSince === null;
@@ -86,6 +96,12 @@ export class Rollout {
     if (plan.evicts) this.#save({ ...this.#state, eviction: { at: now, placed: newer.length } });
     const reviewAt = earliest([isHeld ? heldUntil : null, now < evictionAgainAt ? evictionAgainAt : null]);
     return { ...plan, reviewAt };
+  }
+
+  /** Why workers of the new version do not start, as of the last step. */
+  get stall(): Stall | null {
+    const { stalledSince: since } = this.#state;
+    return since === null ? null : { since, reason: this.#obstacle ?? "they keep failing" };
   }
 
   /** Null while all workers have the endpoint's version. */

@@ -56,10 +56,10 @@ export class WorkerSet {
     }));
   }
 
-  /** Workers of the newest version that have work and get more of it. */
-  countBusy(busy: ReadonlyMap<string, number>, draining: ReadonlySet<string>): number {
+  /** Workers that have work and get more of it; of the newest version alone, unless an earlier one serves beside it. */
+  countBusy(busy: ReadonlyMap<string, number>, draining: ReadonlySet<string>, earlierStay: boolean): number {
     const stays = ({ workerId, version = this.#version }: WorkerSnapshot): boolean =>
-      version === this.#version && !draining.has(workerId);
+      (earlierStay || version === this.#version) && !draining.has(workerId);
     return this.#members.filter((worker) => busy.has(worker.workerId) && stays(worker)).length;
   }
 

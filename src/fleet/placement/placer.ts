@@ -5,7 +5,13 @@
  * hosts of its account have. A plan writes one row for each worker and one for each host that it changes.
  */
 import { SHARE_WEIGHT_DEFAULT } from "../../contract/endpoint.ts";
-import { serveFairly, type Need, planWorkers, type Rank } from "../../domain/placement/fleet-plan.ts";
+import {
+  nextVersion,
+  serveFairly,
+  type Need,
+  planWorkers,
+  type Rank,
+} from "../../domain/placement/fleet-plan.ts";
 import { type Moves, movesAfter, shouldMove } from "../../domain/placement/worker-moves.ts";
 import type { Place } from "../../domain/placement/host-pool.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
@@ -231,11 +237,13 @@ export class Placer {
     const place = ({ endpointId }: Need) => {
       const need = byEndpoint.get(endpointId);
       if (!need) return false;
-      const isRevived = this.#standbys.revive(endpointId, pool, now);
+      const version = this.#nextVersionOf(need.record);
+      const isCurrent = version === need.record.config.version;
+      const isRevived = isCurrent && this.#standbys.revive(endpointId, pool, now);
       const found = isRevived
         ? undefined
         : (this.#promises.take(need.record.config, pool) ?? pool.allocate(need.record.config, need.among));
-      if (found) this.#add(need.record, found, now);
+      if (found) this.#add(need.record, found, { version }, now);
       else if (!isRevived) return false;
       this.#changed.add(endpointId);
       missing.set(endpointId, (missing.get(endpointId) ?? 0) - 1);
@@ -286,12 +294,21 @@ export class Placer {
         .allocate(record.config, undefined, new Set(moves.hostIds));
       if (!place) continue;
       this.#retire(worker);
-      this.#add(record, place, now, moves);
+      this.#add(record, place, { version: worker.version, moves }, now);
     }
   }
 
-  #add({ config }: DesiredWorkersRecord, place: Place, now: number, moves: Moves | null = null): void {
-    const { endpointId, version } = config;
+  /** That of the endpoint, or the earlier one while that lacks workers beside a version on trial. */
+  #nextVersionOf({ config, desired }: DesiredWorkersRecord): number {
+    return nextVersion(this.#stayingOf(config.endpointId), { ...config, desired });
+  }
+
+  #add(
+    { config: { endpointId } }: DesiredWorkersRecord,
+    place: Place,
+    { version, moves = null }: { readonly version: number; readonly moves?: Moves | null },
+    now: number,
+  ): void {
     const workerId = randomId((count) => crypto.getRandomValues(new Uint8Array(count)));
     this.#store.saveWorker(newWorker({ workerId, endpointId, version, moves }, place, now));
     this.#standbys.recheck(place.hostId);

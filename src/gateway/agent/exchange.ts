@@ -20,6 +20,7 @@ import type { Env } from "../../env.ts";
 import { validate, readCutJson } from "../body.ts";
 import { awaitWakeUp } from "../wake-up.ts";
 import { callEndpoint, callShard, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { settleCanary } from "../../management/endpoints/canary-verdict.ts";
 import { endpointObject } from "../../management/objects.ts";
 import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
 import { jsonResponse, mergeJson, spliceParts, type JsonPart } from "../spliced-json.ts";
@@ -52,6 +53,10 @@ export async function exchange(context: AgentContext): Promise<Response> {
     isWaiting: holdMs > 0,
   };
   const answer = await awaitExchange(context, { endpoint, shard }, call, holdWithin(context, holdMs));
+  if (answer.canary) {
+    const settled = settleCanary(context.env, endpoint, answer.canary, receivedAt);
+    context.executionCtx.waitUntil(settled);
+  }
   return jsonResponse(context, await answerParts(context.env.PAYLOADS, answer));
 }
 

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
+import { CANARY_PERCENT_MAX } from "../../contract/endpoint.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
 import { requireServerlessTemplate, type TemplateRecord } from "../../management/endpoints/templates.ts";
@@ -90,6 +91,10 @@ export const updateSchema = nestedBody({
   ...nestedInput(endpointFields, "update"),
   ...nestedInput(containerFields, "update"),
   ...combined,
+  canaryPercent: wholeNumber(0, CANARY_PERCENT_MAX).optional().meta({
+    description:
+      "The share of workers and jobs that tries the new version first; by itself it goes on, or back. 0 ends a trial, and it goes on.",
+  }),
 }).meta({ id: "UpdateServerlessInput" });
 
 // Patches
@@ -126,6 +131,7 @@ export async function updatePatch(
   const own = fromNested(endpointFields, body, "update");
   return parseEndpoint({
     ...own,
+    canaryPercent: valueAt(body, "canaryPercent"),
     ...computeOf(read, own, stored),
     ...scalerOf(read),
     // Variables of the endpoint alone would win over those that the container gets.

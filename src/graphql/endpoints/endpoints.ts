@@ -68,6 +68,8 @@ export const endpointSdl = /* GraphQL */ `
     id: String
     "Inline template, bound to the endpoint; not together with templateId."
     template: EndpointTemplateInput
+    "The share of workers and jobs that tries the new version first, up to 50; by itself it goes on, or back. 0 ends a trial, and it goes on. No effect on a new endpoint."
+    canaryPercent: Int
     ${inputSdl(endpointFields)}
     "Refused unless it is empty: the code of a worker loads its model."
     modelReferences: [String]
@@ -129,8 +131,16 @@ export const endpointSdl = /* GraphQL */ `
     pods: [Pod]
     "The progress of a rollout; null while all workers are of the endpoint's version."
     rollout: Rollout
+    "Its version is on trial beside an earlier one; null when all workers shall run it."
+    canary: EndpointCanary
     "What made its versions, the newest first; at most 100 are stored.."
     releases: [EndpointRelease!]
+  }
+  type EndpointCanary {
+    "The earlier version."
+    from: Int!
+    "The share of workers and jobs that the version on trial gets."
+    percent: Int!
   }
   "A change for which workers are replaced."
   type EndpointRelease {
@@ -143,7 +153,7 @@ export const endpointSdl = /* GraphQL */ `
     "The flash build whose files its workers get."
     flashBuildId: String
     changes: [ReleaseChange!]!
-    "Why it was made, where the changes do not say so: a rollback."
+    "Why it was made, where the changes do not say so: a rollback, or a canary that went back."
     reason: String
   }
   "A setting that a release changed. Values of variables are not shown."

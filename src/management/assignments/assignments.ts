@@ -138,7 +138,7 @@ async function findBlueprint(
   const cached = cache.get(key);
   if (cached) return cached;
   const load = isPod ? loadPodBlueprint : loadBlueprint;
-  const loaded = await load(env, accountId, endpointId);
+  const loaded = await load(env, accountId, endpointId, version);
   if (!loaded) return undefined;
   if (isPod) {
     // Fleet counts starts as well; what D1 has is what shall run, unless Fleet has not heard of it yet.

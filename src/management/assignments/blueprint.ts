@@ -3,6 +3,7 @@ import type { Assignment } from "../../contract/agent/agent.ts";
 import { LIVE_TOKEN_VARIABLE, LIVE_VARIABLE } from "../../contract/flash/flash-live.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findEndpointWithTemplate, volumesOf } from "../../db/endpoints.ts";
+import { findVersionSettings } from "../../db/version-settings.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
 import { START_LIMIT_VARIABLE, startLimitMs } from "../../domain/scaling/start-limit.ts";
 import type { Env } from "../../env.ts";
@@ -36,7 +37,7 @@ export type Blueprint = {
   readonly registryAuthOwner: string;
   /** Models that its host must have. */
   readonly models?: ModelNeeds;
-  /** The blueprint is of a newer release than the requested one, whose blueprint is not kept. */
+  /** There is a newer release; where the settings of the requested one are not stored, the blueprint is of that. */
   readonly isSuperseded?: true;
   /** The pod that the worker is, whose key it gets. */
   readonly podId?: string;
@@ -48,12 +49,19 @@ export type Blueprint = {
   readonly problem?: string;
 };
 
-/** Undefined when the endpoint is gone. */
-export async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
+/** That of a version whose settings are stored, or else of the present one; undefined when the endpoint is gone. */
+export async function loadBlueprint(env: Env, accountId: string, endpointId: string, wanted?: number) {
   const database = openDatabase(env.DB);
   const found = await findEndpointWithTemplate(database, accountId, endpointId);
   if (!found) return undefined;
-  const { endpoint, template } = found; // of one release: a save between two reads would mix two
+  const { version } = found.endpoint;
+  const settings =
+    wanted !== undefined && wanted < version
+      ? await findVersionSettings(database, accountId, endpointId, wanted)
+      : undefined;
+  // Both of one release: a save between two reads would mix two.
+  const endpoint = { ...found.endpoint, ...settings?.endpoint };
+  const template = { ...found.template, ...settings?.template };
   const flash = await findFlashSettings(database, endpoint, template);
   const variables = lastOfEachKey([
     ...owned(flash.variables, "its flash environment"),
@@ -81,7 +89,7 @@ export async function loadBlueprint(env: Env, accountId: string, endpointId: str
     ...modelNeeds(env, template),
     ...(problem !== undefined && { problem }),
   };
-  return { version: endpoint.version, blueprint };
+  return { version, blueprint };
 }
 
 /** Only the edge decides which workers run code that is sent to them. */

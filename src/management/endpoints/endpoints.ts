@@ -48,7 +48,8 @@ import {
   needsNewVersion,
   type EndpointSettings,
 } from "./endpoint-settings.ts";
-import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
+import { plannedCanary } from "./canary.ts";
+import { type Canary, CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
 export type { EndpointRecord, ReleaseRecord };
 
@@ -142,6 +143,7 @@ export async function changeEndpoint(
     const updated = await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, {
       ...needs,
       isNewVersion: isOther(values),
+      canary: await canaryAfter(context, read, values, { patch, isNewVersion: isOther(values) }),
       reason: options.reason,
       templateChange: change,
       newTemplate: created,
@@ -154,6 +156,17 @@ export async function changeEndpoint(
   await announceEndpoint(context, changed);
   await warnOfMissingSecrets(context, secretUseOf(patch));
   return changed;
+}
+
+/** Undefined leaves it as it is; a version that is not on trial ends the trial of the one before. */
+async function canaryAfter(
+  context: RequestContext,
+  read: EndpointRecord,
+  values: EndpointValues,
+  { patch, isNewVersion }: { readonly patch: EndpointPatch; readonly isNewVersion: boolean },
+): Promise<Canary | null | undefined> {
+  if (isNewVersion) return await plannedCanary(context, read, values, patch.canaryPercent);
+  return patch.canaryPercent === 0 ? null : undefined;
 }
 
 /** All that a patch brings, for the endpoint and for its inline template. */

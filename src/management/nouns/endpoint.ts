@@ -32,6 +32,7 @@ import { networkVolumeFields } from "./mounts.ts";
 import { patchShape, restInput, restOutput, type Field, type Fields } from "./field.ts";
 import { inlineTemplateSchema, templateSchema } from "./template.ts";
 import {
+  CANARY_PERCENT_MAX,
   IDLE_TIMEOUT_DEFAULT_SECONDS,
   IDLE_TIMEOUT_MAX_SECONDS,
   SCALER_VALUE_DEFAULT,
@@ -287,6 +288,7 @@ export const endpointPatchSchema = z
     id: optionalNonEmpty(stringSchema),
     ...patchShape(endpointFields),
     template: optional(inlineTemplateSchema),
+    canaryPercent: optional(wholeNumber(0, CANARY_PERCENT_MAX)),
     modelReferences: modelReferencesSchema,
     volumes: volumesSchema,
     ...absentSources,
