@@ -45,7 +45,7 @@ export async function runBatch(
   const opened = await openEndpoint(cli, nameOrId);
   const { id } = await opened.service.read(pathOf(opened), z.looseObject({ id: z.string() }), {
     ...POST,
-    headers: { "Content-Type": "application/json", "Idempotency-Key": randomUUID() },
+    headers: { "Idempotency-Key": randomUUID() },
     body: JSON.stringify(requests),
   });
   const commands = `${opened.endpoint.name} ${id}`;

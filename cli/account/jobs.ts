@@ -51,7 +51,7 @@ export async function submitJob(
   const { service, endpoint } = opened;
   const submitted = await service.read(`/v2/${endpoint.id}/run`, stateSchema, {
     method: "POST",
-    headers: { "Content-Type": "application/json", "Idempotency-Key": randomUUID() }, // so that a repeated call makes no second job
+    headers: { "Idempotency-Key": randomUUID() }, // so that a repeated call makes no second job
     body: JSON.stringify({ input: value }),
   });
   if (!wait) return showState(cli, submitted);

@@ -2,7 +2,7 @@
 import { parseJson } from "../../src/std/json.ts";
 import pRetry, { AbortError } from "p-retry";
 import * as z from "zod";
-import { type Answer, postJson } from "./json-post.ts";
+import { type Answer, callJson } from "./json-call.ts";
 import { isLoopback } from "./service-url.ts";
 import { Failure } from "../../src/std/failure.ts";
 import { hostname } from "node:os";
@@ -65,6 +65,13 @@ export type ServiceSettings = {
   readonly signal: AbortSignal;
 };
 
+/** A request by which a JSON document is read. */
+export type ReadCall = {
+  readonly method?: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+};
+
 export class Service {
   readonly #settings: ServiceSettings;
   #hasAnswered = false;
@@ -120,20 +127,17 @@ export class Service {
   async read<Schema extends z.ZodType>(
     path: string,
     schema: Schema,
-    init: RequestInit = {},
+    call: ReadCall = {},
   ): Promise<z.output<Schema>> {
     return await this.#retrying(async () => {
-      const response = await this.request(path, {
-        ...init,
-        signal: AbortSignal.timeout(READ_LIMIT_MS),
-      });
-      const body = parseJson(await response.text());
+      const { status, text } = await this.#send(path, call, READ_LIMIT_MS);
+      const body = parseJson(text);
       const found = schema.safeParse(body);
-      if (response.ok && found.success) return found.data;
-      if (response.status === 429 || response.status >= 500) {
-        throw new Outage(`The service at ${this.url} answered with HTTP ${response.status}.`);
+      if (status >= 200 && status < 300 && found.success) return found.data;
+      if (status === 429 || status >= 500) {
+        throw new Outage(`The service at ${this.url} answered with HTTP ${status}.`);
       }
-      const { code = "UNKNOWN", error = `The service answered with HTTP ${response.status}.` } =
+      const { code = "UNKNOWN", error = `The service answered with HTTP ${status}.` } =
         errorSchema.safeParse(body).data ?? {};
       throw serviceFailure(code, error, undefined);
     });
@@ -168,12 +172,8 @@ export class Service {
     { document, schema }: Operation<Schema>,
     variables: Readonly<Record<string, unknown>>,
   ): Promise<z.output<Schema>> {
-    const answer = await this.#send(JSON.stringify({ query: document, variables })).catch(
-      (error: unknown) => {
-        this.#settings.signal.throwIfAborted();
-        throw this.#unreachable(error);
-      },
-    );
+    const body = JSON.stringify({ query: document, variables });
+    const answer = await this.#send("/graphql", { method: "POST", body }, CALL_LIMIT_MS);
     this.#hasAnswered = true;
     return this.#read(answer, schema);
   }
@@ -184,9 +184,15 @@ export class Service {
     return await fetch(`${this.url}${path}`, { ...NO_REDIRECT, ...init, headers });
   }
 
-  async #send(body: string): Promise<Answer> {
-    const signal = withinMs(CALL_LIMIT_MS, this.#settings.signal);
-    return await postJson({ url: `${this.url}/graphql`, headers: this.#ownHeaders(), body, signal });
+  async #send(path: string, { method = "GET", headers, body }: ReadCall, limitMs: number): Promise<Answer> {
+    const signal = withinMs(limitMs, this.#settings.signal);
+    const all = { ...headers, ...this.#ownHeaders() };
+    try {
+      return await callJson({ url: `${this.url}${path}`, method, headers: all, body, signal });
+    } catch (error) {
+      this.#settings.signal.throwIfAborted();
+      throw this.#unreachable(error);
+    }
   }
 
   /** Not with the key as ?api_key=: URLs end up in logs. */

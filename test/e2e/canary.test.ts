@@ -25,11 +25,22 @@ const open = async () =>
     ...{ workers: WORKERS, env: { WORD: "one" } },
   });
 
-async function change({ endpointId }: RolloutEndpoint, variables: Readonly<Record<string, string>>) {
+async function change(
+  { endpointId }: RolloutEndpoint,
+  variables: Readonly<Record<string, string>>,
+  canaryPercent = PERCENT,
+) {
   const env = Object.entries(variables).map(([key, value]) => ({ key, value }));
   const api = managementApi(account.baseUrl, account.apiKey);
   await api.query("mutation ($input: EndpointInput) { saveEndpoint(input: $input) { id } }", {
-    input: { id: endpointId, env, canaryPercent: PERCENT },
+    input: { id: endpointId, env, canaryPercent },
+  });
+}
+
+async function goBack({ endpointId }: RolloutEndpoint): Promise<void> {
+  const api = managementApi(account.baseUrl, account.apiKey);
+  await api.query("mutation ($input: RollbackEndpointInput) { rollbackEndpoint(input: $input) { id } }", {
+    input: { endpointId },
   });
 }
 
@@ -74,4 +85,25 @@ test("one without fault goes on, and no job fails", async ({ expect }) => {
   expect(load.jobs.filter(({ reply }) => reply.output === "two").length).toBeGreaterThanOrEqual(100);
   expect(Math.max(...endpoint.samples.map(({ all }) => all))).toBeLessThanOrEqual(WORKERS + 1);
   expect(await reasonsOf(endpoint)).toEqual([null, null]);
+});
+
+test("nothing fails through a version that cannot start, its rollback, a slow canary and a good one", async ({
+  expect,
+}) => {
+  await using endpoint = await open();
+  await using load = new SteadyLoad({ ...account, endpointId: endpoint.endpointId }, 2 * CLIENTS, () => ({
+    mock_env: "WORD",
+  }));
+  await change(endpoint, { WORD: "two", MOCK_EXIT_AT_START: "3" }, 0);
+  await endpoint.until(({ release }) => (release?.stalledSince ?? null) !== null);
+  await goBack(endpoint);
+  await endpoint.untilReplaced(WORKERS, 3);
+  await change(endpoint, { WORD: "slow", MOCK_DELAY: "0.3" });
+  await endpoint.untilReplaced(WORKERS, 5);
+  expect((await reasonsOf(endpoint))[0]).toMatch(/went back to v3: its jobs took [\d.]+ times as long/);
+  await change(endpoint, { WORD: "good" });
+  await endpoint.untilReplaced(WORKERS, 6);
+  await load.stop();
+  expect(load.jobs.filter(({ reply }) => reply.status !== "COMPLETED")).toEqual([]);
+  expect(new Set(load.jobs.map(({ reply }) => reply.output))).toEqual(new Set(["one", "slow", "good"]));
 });
