@@ -313,6 +313,7 @@ export type Versions = {
             readonly createdAt: string;
             readonly apiKeyName: string | null;
             readonly flashBuildId: string | null;
+            readonly reason: string | null;
             readonly changes: readonly {
               readonly field: string;
               readonly old: unknown;
@@ -324,7 +325,14 @@ export type Versions = {
   } | null;
 };
 export const VERSIONS: Operation<Versions, { readonly id?: string | null }> =
-  "query Versions($id: String) { myself { endpoint(id: $id) { id releases { version createdAt apiKeyName flashBuildId changes { field old new } } } } }";
+  "query Versions($id: String) { myself { endpoint(id: $id) { id releases { version createdAt apiKeyName flashBuildId reason changes { field old new } } } } }";
+
+export type Rollback = { readonly rollbackEndpoint: { readonly id: string | null } | null };
+export const ROLLBACK: Operation<
+  Rollback,
+  { readonly endpointId?: string | null; readonly version?: number | null }
+> =
+  "mutation Rollback($endpointId: String!, $version: Int) { rollbackEndpoint(input: { endpointId: $endpointId, version: $version }) { id } }";
 
 export type Secrets = {
   readonly myself: {

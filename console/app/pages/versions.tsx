@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { query } from "../api/graphql.ts";
 import { endpointQuery, versionsQuery } from "../api/queries.ts";
-import { CHANGE_ENDPOINT, type Versions } from "../api/operations.ts";
+import { ROLLBACK, type Versions } from "../api/operations.ts";
 import { Ago, Card, Empty, Loading, Problem } from "../parts/basics.tsx";
 import { ConfirmButton } from "../parts/confirm.tsx";
 
@@ -10,9 +10,6 @@ const route = getRouteApi("/signed-in/endpoints/$endpointId/versions");
 
 type Found = NonNullable<NonNullable<Versions["myself"]>["endpoint"]>;
 type Version = NonNullable<Found["releases"]>[number];
-
-/** Settings by which an earlier version is made once more. */
-const RESTORABLE = ["imageName", "dockerArgs"] as const;
 
 export function VersionsTab() {
   const { endpointId } = route.useParams();
@@ -31,8 +28,9 @@ export function VersionsTab() {
                 {release.flashBuildId ? `, build ${release.flashBuildId}` : ""}
               </span>
             </div>
+            {release.reason && <p className="mb-1 text-sm break-words">{release.reason}</p>}
             <Changes changes={release.changes} />
-            <WayBack endpointId={endpointId} later={data.slice(0, index)} version={release.version} />
+            {index > 0 && <WayBack endpointId={endpointId} version={release.version} />}
           </Card>
         </li>
       ))}
@@ -56,45 +54,23 @@ function Changes({ changes }: Pick<Version, "changes">) {
   );
 }
 
-/** Makes once more what the version had, where later ones have changed that; it becomes the newest version. */
-function WayBack(props: {
-  readonly endpointId: string;
-  readonly later: readonly Version[];
-  readonly version: number;
-}) {
+/** Makes the newest version of what an earlier one had. */
+function WayBack({ endpointId, version }: { readonly endpointId: string; readonly version: number }) {
   const cache = useQueryClient();
-  const settings = settingsBefore(props.later);
-  const restored = Object.entries(settings).map(([name, value]) => `${name} ${shown(value)}`);
-  if (restored.length === 0) return null;
   return (
     <div className="mt-3">
       <ConfirmButton
-        label={`Go back to version ${props.version}`}
-        title={`Go back to version ${props.version}?`}
-        explanation={`A new version gets its ${restored.join(" and ")}. Workers of the present one go on until new ones are ready.`}
+        label={`Go back to version ${version}`}
+        title={`Go back to version ${version}?`}
+        explanation="A new version gets the image, files, variables and hardware of that one; limits and timeouts stay as they are. Workers of the present version go on until new ones are ready."
         action={async () => {
-          await query(CHANGE_ENDPOINT, { id: props.endpointId, ...settings });
-          await cache.invalidateQueries(endpointQuery(props.endpointId));
-          await cache.invalidateQueries(versionsQuery(props.endpointId));
+          await query(ROLLBACK, { endpointId, version });
+          await cache.invalidateQueries(endpointQuery(endpointId));
+          await cache.invalidateQueries(versionsQuery(endpointId));
         }}
       />
     </div>
   );
-}
-
-type Settings = { imageName?: string; dockerArgs?: string };
-
-/** The oldest of the later changes says what stood before it. */
-function settingsBefore(later: readonly Version[]): Settings {
-  const settings: Settings = {};
-  for (const { changes } of later) {
-    for (const name of RESTORABLE) {
-      const old = changes.find(({ field }) => field === `template.${name}`)?.old;
-      // A long value is recorded by its length alone.
-      if (typeof old === "string" && !/^\(\d+ characters\)$/.test(old)) settings[name] = old;
-    }
-  }
-  return settings;
 }
 
 function shown(value: unknown): string {
