@@ -32,7 +32,7 @@ export function hostsWithPlace(
 /** Workers of the endpoint that are not leaving and not on standby. */
 export function stayingWorkers(endpointId: string, workers: readonly WorkerRow[]): readonly WorkerRow[] {
   return workers.filter(
-    ({ endpoint_id: of, state, retired_in: retiredIn }) =>
-      of === endpointId && retiredIn === null && state !== "standby",
+    ({ endpoint_id: of, standby_at: standbyAt, retired_in: retiredIn }) =>
+      of === endpointId && retiredIn === null && standbyAt === null,
   );
 }

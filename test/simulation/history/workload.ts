@@ -86,7 +86,7 @@ export class Workload {
     this.pods = new PodUser({ world, client, plan, violate });
     this.operator = new Operator(world, client, endpointIds, plan);
     this.#rates = new RateCalls({ world, client, plan, violate });
-    this.#crowds = new Crowds({ client, violate });
+    this.#crowds = new Crowds({ client, hasShards: plan.hasShards, violate });
   }
 
   get plan(): HistoryPlan {
