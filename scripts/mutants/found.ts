@@ -192,6 +192,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     "const host = store.hosts.get(hostId); if (!host) return;",
     "workers/fleet",
   ),
+  mutant("U91", "(!one.isMoving || now < arrivesAt(one)),", "!one.isMoving,", "workers/endpoint-shards"),
   mutant(
     "U90",
     "if (isFreeing) this.#hasRetired = false;",

@@ -5,7 +5,7 @@ import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent/ag
 import { shardOfJob } from "../../src/contract/job.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { endpointObject, evict, fireAlarm, kill, passTime } from "./object.ts";
+import { alarmOf, endpointObject, evict, fireAlarm, kill, passTime } from "./object.ts";
 import { notYet, until } from "./support/until.ts";
 
 const api = new EdgeClient();
@@ -40,7 +40,8 @@ async function split(endpointId: string, count: number): Promise<void> {
   await until(look, `${count} objects take jobs`);
 }
 
-type State = { readonly active: number; readonly loans: Record<string, { readonly shard: number }> };
+type State = { readonly active: number; readonly loans: Record<string, Loan> };
+type Loan = { readonly shard: number; readonly isReturning: boolean };
 
 async function stateOf(endpointId: string): Promise<State | undefined> {
   const rows = await runInDurableObject(endpointObject(endpointId), (_, { storage }) =>
@@ -216,6 +217,31 @@ test("workers return after their idle timeout, and then may be scaled down", asy
   };
   await until(isGone, "the worker is scaled down");
   expect(await isHome()).toBe(true);
+});
+
+test("a worker that ended a short job just after it was lent is asked back", async ({ expect }) => {
+  const endpointId = await createEndpoint("workersMin: 0, workersMax: 1, idleTimeout: 5");
+  const ids = [await submit(endpointId)];
+  const { agent, workerIds } = await bringUp(endpointId, 1);
+  await split(endpointId, 2);
+  const isOver = async () => {
+    const { body } = await call("GET", `/v2/${endpointId}/health`);
+    return (body["jobs"] as { completed: number }).completed === ids.length;
+  };
+  const loans = async () => Object.values((await stateOf(endpointId))?.loans ?? {});
+  await agent.work(workerIds, isOver);
+  while ((await loans())[0]?.isReturning !== false) {
+    ids.push(await submit(endpointId));
+    await agent.work(workerIds, isOver);
+  }
+  const isAskedBack = async () => {
+    const waitMs = ((await alarmOf(endpointId)) ?? Infinity) - Date.now();
+    expect(waitMs).toBeLessThan(6_000);
+    passTime(Math.max(0, waitMs));
+    await fireAlarm(endpointId);
+    return (await loans())[0]?.isReturning || notYet(waitMs);
+  };
+  await until(isAskedBack, "the worker is asked back");
 });
 
 test("agents that know of no other objects keep their workers at the first one", async ({ expect }) => {

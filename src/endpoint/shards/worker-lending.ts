@@ -150,8 +150,16 @@ export class WorkerLending {
       .filter(({ workerId, hostId }) => this.#ableHosts.has(hostId) && !isClosed(workerId))
       .map((worker) => this.#sample(worker, now));
     const idleTimeoutMs = (config?.idleTimeoutSeconds ?? 0) * 1_000;
-    const idle = workers.filter(({ shard, jobs, isMoving }) => shard > 0 && jobs === 0 && !isMoving);
-    this.#returnAt = earliest(idle.map(({ freeSinceAt }) => freeSinceAt + idleTimeoutMs));
+    const arrivesAt = ({ movedAt }: LoanWorker): number => movedAt + ON_ITS_WAY_MS;
+    const idle = workers.filter(
+      (one) =>
+        loans[one.workerId]?.isReturning === false &&
+        one.jobs === 0 &&
+        (!one.isMoving || now < arrivesAt(one)),
+    );
+    this.#returnAt = earliest(
+      idle.map((one) => Math.max(one.freeSinceAt + idleTimeoutMs, one.isMoving ? arrivesAt(one) : 0)),
+    );
     const terms = { idleTimeoutMs, isScarce: report.contention !== undefined };
     const closed = ready.filter(
       ({ workerId }) => loans[workerId]?.isReturning === false && isClosed(workerId),
