@@ -34,6 +34,8 @@ export class Account {
   readonly closedHostIds = new Set<string>();
   /** Of those, the ones that may be drained: Fleet ends their workers. */
   readonly drainedHostIds = new Set<string>();
+  /** When hosts that were drained were taken back, ms of the history. */
+  readonly takenBackAt = new Map<string, number>();
 
   constructor(plan: HistoryPlan, clients: readonly SimulatedClient[]) {
     this.plan = plan;

@@ -74,7 +74,7 @@ export class HostUser {
     await this.#change(hostId, OPEN);
     if (this.#mayHaveCopies) return; // until all are opened
     account.closedHostIds.delete(hostId);
-    account.drainedHostIds.delete(hostId);
+    if (account.drainedHostIds.delete(hostId)) account.takenBackAt.set(hostId, world.elapsedMs);
   }
 
   /** Repeating it is safe, so it is repeated until it is answered. */

@@ -24,6 +24,8 @@ export type IdleTimesParts = {
 type Seen = { readonly isReady: boolean; readonly stays: boolean };
 
 const LOOK_MS = 250;
+/** A host may be taken back before the workers that left it are looked at. */
+const TAKEN_BACK_MS = 1_000;
 /** A worker counts from when it was ready, which Fleet hears so much later. */
 const EARLY_MS = 1_000;
 /** One worker leaves each second; an object that woke counts from then on. */
@@ -95,7 +97,7 @@ export class IdleTimes {
       }
   }
 
-  #follow(row: WorkerRow, before: Seen | undefined, { drainedHostIds }: Account): void {
+  #follow(row: WorkerRow, before: Seen | undefined, { drainedHostIds, takenBackAt }: Account): void {
     const { world, violate } = this.#parts;
     const { worker_id: workerId, endpoint_id: endpointId, host_id: hostId, state, moves } = row;
     const stays = isStaying(row);
@@ -104,7 +106,9 @@ export class IdleTimes {
     if (isReady && !before?.isReady) this.#freeSince.set(workerId, world.elapsedMs);
     if (stays !== (before?.stays ?? false)) this.#quietSince.set(`${endpointId}#0`, world.elapsedMs);
     const leaves = before?.isReady === true && !stays;
-    if (!leaves || !this.#isTimeExact || drainedHostIds.has(hostId) || moves !== null) return;
+    if (!leaves || !this.#isTimeExact || moves !== null) return;
+    const takenBackMs = world.elapsedMs - (takenBackAt.get(hostId) ?? -Infinity);
+    if (drainedHostIds.has(hostId) || takenBackMs < TAKEN_BACK_MS) return;
     if (this.#isOtherShort(endpointId)) return;
     const idleMs = world.elapsedMs - (this.#freeSince.get(workerId) ?? 0) + LOOK_MS;
     if (idleMs < this.#idleMs - EARLY_MS)
